@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_BASE_BYTES_H
+#define SCN_BASE_BYTES_H
+
+/* A growable byte buffer with a maximum, given at init (every growable thing has one). */
+
+#include <scn/error.h>
+#include <scn/types.h>
+
+struct scn_buffer {
+        uint8_t *data; /* owned; NULL while nothing was ever reserved */
+        size_t size;
+        size_t capacity;
+        size_t size_max;
+};
+
+void scn_buffer_init(struct scn_buffer *buffer, size_t size_max);
+void scn_buffer_finish(struct scn_buffer *buffer);
+/* Forgets the contents, keeps the memory. */
+void scn_buffer_reset(struct scn_buffer *buffer);
+/* Room for `extra` more bytes. SCN_E_NO_MEMORY, or SCN_E_TOO_LARGE beyond size_max; unchanged then. */
+SCN_NODISCARD enum scn_error scn_buffer_reserve(struct scn_buffer *buffer, size_t extra);
+SCN_NODISCARD enum scn_error scn_buffer_append(struct scn_buffer *buffer, const void *data, size_t size);
+
+/* True if the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF). */
+bool scn_utf8_is_valid(const uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_ERROR_H
+#define SCN_ERROR_H
+
+/* Every way a call can fail, for server and client alike.
+ *
+ * 0 is success, errors are negative (libuv's convention). The list exists once, here; names, numbers and
+ * texts expand from it. A number never changes its meaning; a new error gets a new number.
+ * Where the words come from: DESIGN §3 (edits), §4 (order), §7 (world queries). */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*      name              number  wire code           text */
+#define SCN_ERROR_LIST(X)                                                                                        \
+        X(NO_MEMORY,        -1, "no_memory",        "out of memory")                                           \
+        X(BAD_OP,           -2, "bad_op",           "the op is malformed")                                     \
+        X(NO_NODE,          -3, "no_node",          "no such node has ever existed here")                      \
+        X(GONE,             -4, "gone",             "the node has been removed")                               \
+        X(EXISTS,           -5, "exists",           "a living node already has this uid")                      \
+        X(ROOT,             -6, "root",             "the root can be neither moved nor removed")               \
+        X(CYCLE,            -7, "cycle",            "a node cannot be moved under itself or a descendant")     \
+        X(DEPTH,            -8, "depth",            "the tree would be deeper than the limit")                 \
+        X(TOO_MANY_NODES,   -9, "too_many_nodes",   "the document would hold more nodes than the limit")       \
+        X(NAME_TOO_LONG,   -10, "name_too_long",    "the name is longer than the limit")                       \
+        X(KEY_TOO_LONG,    -11, "key_too_long",     "the property key is empty or longer than the limit")      \
+        X(VALUE_TOO_LARGE, -12, "value_too_large",  "the property value is larger than the limit")             \
+        X(VALUE_TOO_DEEP,  -13, "value_too_deep",   "the property value is nested deeper than the limit")      \
+        X(TOO_MANY_PROPS,  -14, "too_many_props",   "the node would have more properties than the limit")      \
+        X(BAD_UTF8,        -15, "bad_utf8",         "the text is not valid UTF-8")                             \
+        X(BAD_VALUE,       -16, "bad_value",        "the property value is not one of the permitted kinds")    \
+        X(DUPLICATE_KEY,   -17, "duplicate_key",    "a map holds the same key twice")                          \
+        X(NOT_FINITE,      -18, "not_finite",       "a number is NaN or infinite")                             \
+        X(RANGE,           -19, "range",            "a number is outside the range of its field")              \
+        X(ZERO_QUATERNION, -20, "zero_quaternion",  "a rotation has no length")                                \
+        X(STALE_PARENT,    -21, "stale_parent",     "the node has another parent than the numbers are meant in") \
+        X(CONFLICT,        -22, "conflict",         "the field was changed by another client after the base")  \
+        X(SINGULAR,        -23, "singular",         "a parent's world transform cannot be inverted")           \
+        X(SHEAR,           -24, "shear",            "the result would shear, which a TRS cannot hold")         \
+        X(OVERFLOW,        -25, "overflow",         "the world transform overflows 32-bit floats")             \
+        X(TOO_LARGE,       -26, "too_large",        "the edit's change records exceed the limit")              \
+        X(TOO_MANY_OPS,    -27, "too_many_ops",     "the edit has more ops than the limit")                    \
+        X(TOO_MANY_IDS,    -28, "too_many_ids",     "the document has given out all its node ids")             \
+        X(TOO_MANY_CLIENTS, -29, "too_many_clients", "the document remembers as many clients as it can")        \
+        X(TOO_MANY_REVISIONS, -30, "too_many_revisions", "the document has given out all its revisions")       \
+        X(BAD_PATH,        -31, "bad_path",         "the path is malformed")                                   \
+        X(BEFORE_HORIZON,  -32, "before_horizon",   "the revision lies before what the document remembers")    \
+        X(FUTURE,          -33, "future",           "the revision has not been reached")                       \
+        X(BAD_DELTA,       -34, "bad_delta",        "the delta does not fit the document it is applied to")    \
+        X(BAD_SNAPSHOT,    -35, "bad_snapshot",     "the snapshot is not one of a whole document")             \
+        X(OBSERVER,        -36, "observer",         "an observer ended the notification")                      \
+        X(NOT_INTEGER,     -37, "not_integer",      "the number must be a whole number")
+
+enum scn_error {
+        SCN_OK = 0,
+#define SCN_ERROR_ENUM(name, number, code, text) SCN_E_##name = (number),
+        SCN_ERROR_LIST(SCN_ERROR_ENUM)
+#undef SCN_ERROR_ENUM
+};
+
+/* The stable lower-case word that travels on the wire and that programs compare ("cycle"). Never NULL. */
+const char *scn_error_code(enum scn_error error);
+
+/* One English line for a person, without a full stop. Never NULL. */
+const char *scn_error_text(enum scn_error error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
