@@ -66,6 +66,9 @@ void *scn_alloc_zero(size_t count, size_t size)
                 return NULL;
         if (count == 0 || size == 0)
                 count = size = 1;
+        /* calloc checks too, but a sanitizer's calloc ends the program there. */
+        if (count > SIZE_MAX / size)
+                return end_call(NULL);
         return end_call(calloc(count, size));
 }
 
