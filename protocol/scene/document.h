@@ -192,7 +192,7 @@ enum scn_document_event_kind {
 struct scn_document_event {
         enum scn_document_event_kind kind;
         const struct scn_document *document; /* as it is now */
-        const struct scn_changes *changes;   /* NULL for a delta */
+        const struct scn_changes *changes;   /* applied: what was done; NULL otherwise */
         const struct scn_delta *delta;       /* NULL unless a delta */
 };
 

@@ -224,6 +224,14 @@ static inline enum scn_channel scn_channel_of(enum scn_field field)
 /* The fixed fields and PROPERTY that a mask lets through. */
 uint32_t scn_fields_of_mask(uint32_t mask);
 
+/* --- find.c --- */
+
+/* The living slot a reference names; errors of scn_document_find(). */
+SCN_NODISCARD enum scn_error scn_document_find_slot(
+        const struct scn_document *document, const struct scn_node_ref *ref, uint32_t *slot_out);
+/* The id of a uid's latest life, over or not; 0 if unknown. */
+scn_node_id scn_document_find_any(const struct scn_document *document, struct scn_uid uid);
+
 /* --- table.c: slots, maps, clients --- */
 
 SCN_NODISCARD enum scn_error scn_document_create_empty(

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_SCENE_APPLY_H
+#define SCN_SCENE_APPLY_H
+
+/* The six ops, between scn_document_apply() and the mutations: each finds its nodes, checks its rules, writes its
+ * record and mutates. An op that changes nothing writes no record. */
+
+#include "protocol/scene/mutation.h"
+
+struct scn_apply {
+        struct scn_mutation mutation;
+        const struct scn_edit *edit;
+        const struct scn_op *op;
+        uint32_t op_index;
+        struct scn_refusal *refusal;
+};
+
+SCN_NODISCARD enum scn_error scn_apply_add(struct scn_apply *apply);
+SCN_NODISCARD enum scn_error scn_apply_remove(struct scn_apply *apply);
+SCN_NODISCARD enum scn_error scn_apply_move(struct scn_apply *apply);
+SCN_NODISCARD enum scn_error scn_apply_transform(struct scn_apply *apply);
+SCN_NODISCARD enum scn_error scn_apply_rename(struct scn_apply *apply);
+SCN_NODISCARD enum scn_error scn_apply_set(struct scn_apply *apply);
+
+/* --- Shared by the ops --- */
+
+/* The node the op is about; its uid is in the refusal from then on. */
+SCN_NODISCARD enum scn_error scn_apply_find_node(struct scn_apply *apply, uint32_t *slot_out);
+/* With strict: SCN_E_CONFLICT if another client stamped this after the base. */
+SCN_NODISCARD enum scn_error scn_apply_check_stamp(
+        struct scn_apply *apply, uint32_t slot, enum scn_field field, struct scn_stamp stamp);
+/* Fills a refusal of one field. Returns `error`. */
+enum scn_error scn_apply_refuse(struct scn_apply *apply, enum scn_error error, enum scn_field field);
+SCN_NODISCARD enum scn_error scn_apply_check_name(struct scn_apply *apply, struct scn_slice name);
+/* Checks the fields given, normalises the rotation; *flags_out gets SCN_CHANGE_NORMALISED. */
+SCN_NODISCARD enum scn_error scn_apply_check_trs(
+        struct scn_apply *apply, uint32_t fields, struct scn_trs *trs, uint32_t *flags_out);
+/* Checks key and value and makes the text that a node will own. value.data == NULL: a removed key. */
+SCN_NODISCARD enum scn_error scn_apply_make_property(
+        struct scn_apply *apply, const struct scn_property *property, struct scn_prop_text **text_out);
+/* Those of T, R, S whose bits differ. */
+uint32_t scn_apply_compare_trs(const struct scn_trs *a, const struct scn_trs *b);
+/* Where a slot stands now, as records have it. */
+struct scn_place scn_apply_place(const struct scn_document *document, uint32_t slot);
+
+#endif

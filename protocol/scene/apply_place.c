@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* The ops that change who is where: add, move, remove. */
+
+#include "protocol/scene/apply.h"
+#include "protocol/scene/order.h"
+#include "protocol/scene/transform.h"
+
+#include <string.h>
+
+/* See apply_value.c: bounds, not sizes. */
+#define RECORD_BYTES 64
+#define PLACE_BYTES sizeof(struct scn_place)
+#define NODE_BYTES (RECORD_BYTES + PLACE_BYTES + sizeof(struct scn_trs) + 5 * 24)
+
+#define RANDOM_UID_TRIES 8
+
+/* --- Where to --- */
+
+/* The place an op asks for, resolved. */
+struct target {
+        uint32_t parent;
+        uint32_t previous;
+        bool went_last;
+};
+
+/* `moved` is the slot on its way, or SCN_NONE for a new node. */
+static enum scn_error resolve_after(
+        struct scn_apply *apply, uint32_t moved, uint32_t last, struct target *target)
+{
+        const struct scn_document *document = apply->mutation.document;
+        uint32_t after = SCN_NONE;
+        if (apply->op->after.kind == SCN_REF_NONE) {
+                target->previous = SCN_NONE;
+                return SCN_OK;
+        }
+        const enum scn_error error = scn_document_find_slot(document, &apply->op->after, &after);
+        if (error == SCN_OK && after == moved) {
+                return SCN_E_BAD_OP;
+        }
+        if (error == SCN_E_BAD_PATH) {
+                return error;
+        }
+        target->went_last =
+                error != SCN_OK || scn_hierarchy_parent(document->hierarchy, after) != target->parent;
+        target->previous = target->went_last ? last : after;
+        return SCN_OK;
+}
+
+static void resolve_index(struct scn_apply *apply, uint32_t moved, uint32_t last, struct target *target)
+{
+        struct scn_document *document = apply->mutation.document;
+        const bool is_within = moved != SCN_NONE &&
+                scn_hierarchy_parent(document->hierarchy, moved) == target->parent;
+        const uint32_t others = scn_hierarchy_children_count(document->hierarchy, target->parent) - is_within;
+        const uint32_t index = apply->op->index;
+        if (index >= others) {
+                target->previous = last;
+                target->went_last = index > others;
+                return;
+        }
+        if (index == 0) {
+                target->previous = SCN_NONE;
+                return;
+        }
+        /* The list without the moved node has all behind it one further left. */
+        const uint32_t present = is_within ? scn_order_index(document, moved) : UINT32_MAX;
+        target->previous = scn_order_child(document, target->parent, index <= present ? index - 1 : index);
+}
+
+/* target->parent is set. */
+static enum scn_error resolve_place(struct scn_apply *apply, uint32_t moved, struct target *target)
+{
+        const struct scn_hierarchy *hierarchy = apply->mutation.document->hierarchy;
+        uint32_t last = scn_hierarchy_last_child(hierarchy, target->parent);
+        if (last == moved && moved != SCN_NONE) {
+                last = scn_hierarchy_previous(hierarchy, moved);
+        }
+        target->previous = last;
+        target->went_last = false;
+        switch (apply->op->place) {
+        case SCN_PLACE_AFTER:
+                return resolve_after(apply, moved, last, target);
+        case SCN_PLACE_INDEX:
+                resolve_index(apply, moved, last, target);
+                return SCN_OK;
+        case SCN_PLACE_UNSAID:
+                if (moved != SCN_NONE && scn_hierarchy_parent(hierarchy, moved) == target->parent) {
+                        target->previous = scn_hierarchy_previous(hierarchy, moved);
+                }
+                return SCN_OK;
+        }
+        return SCN_E_BAD_OP;
+}
+
+static enum scn_error find_parent(struct scn_apply *apply, uint32_t *parent_out)
+{
+        const struct scn_node_ref *ref = &apply->op->parent;
+        if (ref->kind == SCN_REF_UID) {
+                apply->refusal->other = ref->uid;
+        }
+        const enum scn_error error = scn_document_find_slot(apply->mutation.document, ref, parent_out);
+        if (error == SCN_OK) {
+                apply->refusal->other = scn_node_at(apply->mutation.document, *parent_out)->uid;
+        }
+        return error;
+}
+
+/* `height`: levels below the node that is to hang under `parent`. */
+static bool is_too_deep(const struct scn_document *document, uint32_t parent, uint32_t height)
+{
+        uint64_t depth = (uint64_t)height + 1;
+        uint32_t slot = scn_hierarchy_parent(document->hierarchy, parent);
+        for (; slot != SCN_NONE; slot = scn_hierarchy_parent(document->hierarchy, slot)) {
+                depth++;
+        }
+        return depth > document->limits.depth_max;
+}
+
+/* --- add --- */
+
+static enum scn_error choose_uid(struct scn_apply *apply, struct scn_uid *uid_out)
+{
+        const struct scn_document *document = apply->mutation.document;
+        struct scn_uid uid = apply->op->uid;
+        if (scn_uid_is_none(uid)) {
+                for (int tries = 0; tries < RANDOM_UID_TRIES; tries++) {
+                        uint8_t random[16];
+                        document->random(document->random_data, random, sizeof random);
+                        uid = scn_uid_from_random(random);
+                        if (scn_table_find_uid(document, uid) == SCN_NONE) {
+                                break;
+                        }
+                }
+        }
+        apply->refusal->node = uid;
+        *uid_out = uid;
+        return scn_document_find_uid(document, uid) != 0 ? SCN_E_EXISTS : SCN_OK;
+}
+
+static enum scn_error choose_id(struct scn_apply *apply, scn_node_id *id_out)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const scn_node_id id = apply->op->id;
+        if (id != 0 && id < document->next_id) {
+                return SCN_E_BAD_OP;
+        }
+        *id_out = id != 0 ? id : document->next_id;
+        return *id_out > SCN_ID_MAX ? SCN_E_TOO_MANY_IDS : SCN_OK;
+}
+
+/* Collects the properties of an add in `node`, a stand-in for the node to be. */
+static enum scn_error collect_properties(struct scn_apply *apply, struct scn_node *node)
+{
+        const struct scn_op *op = apply->op;
+        for (uint32_t i = 0; i < op->properties_count; i++) {
+                const struct scn_property *property = &op->properties[i];
+                apply->refusal->key = property->key;
+                if (property->value.data == NULL) {
+                        return scn_apply_refuse(apply, SCN_E_BAD_VALUE, SCN_FIELD_PROPERTY);
+                }
+                struct scn_prop prop = {{0, 0}, NULL};
+                enum scn_error error = scn_apply_make_property(apply, property, &prop.text);
+                if (error != SCN_OK) {
+                        return error;
+                }
+                bool is_known;
+                const uint32_t index = scn_props_find(node->props, property->key, &is_known);
+                error = is_known ? scn_apply_refuse(apply, SCN_E_DUPLICATE_KEY, SCN_FIELD_PROPERTY)
+                                 : scn_props_reserve(node, i + 1);
+                if (error != SCN_OK) {
+                        scn_free(prop.text);
+                        return error;
+                }
+                scn_props_insert(node, index, prop);
+        }
+        return SCN_OK;
+}
+
+/* Texts and properties, made; `new` owns them also when this fails. */
+static enum scn_error collect_texts(struct scn_apply *apply, struct scn_new_node *new)
+{
+        const struct scn_op *op = apply->op;
+        enum scn_error error = scn_apply_check_name(apply, op->name);
+        if (error != SCN_OK) {
+                return error;
+        }
+        if (op->properties_count > apply->mutation.document->limits.properties_max) {
+                return scn_apply_refuse(apply, SCN_E_TOO_MANY_PROPS, SCN_FIELD_PROPERTY);
+        }
+        if (op->name.data != NULL) {
+                new->name = scn_text_create(op->name);
+                if (new->name == NULL) {
+                        return SCN_E_NO_MEMORY;
+                }
+        }
+        struct scn_node stand_in = {.props = NULL};
+        error = collect_properties(apply, &stand_in);
+        new->props = stand_in.props;
+        return error;
+}
+
+static enum scn_error check_room(const struct scn_apply *apply, uint32_t parent)
+{
+        const struct scn_document *document = apply->mutation.document;
+        if (document->nodes_count >= document->limits.nodes_max) {
+                return SCN_E_TOO_MANY_NODES;
+        }
+        return is_too_deep(document, parent, 0) ? SCN_E_DEPTH : SCN_OK;
+}
+
+/* The record's properties: views of the node's own texts, which live at least as long. */
+static enum scn_error record_properties(
+        struct scn_apply *apply, const struct scn_props *props, struct scn_change_add *add)
+{
+        if (props == NULL) {
+                return SCN_OK;
+        }
+        struct scn_property *views = scn_changes_alloc(apply->mutation.changes, props->count * sizeof *views);
+        if (views == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        for (uint32_t i = 0; i < props->count; i++) {
+                views[i] = scn_prop_view(props->items[i].text);
+        }
+        add->properties = views;
+        add->properties_count = props->count;
+        return SCN_OK;
+}
+
+static uint64_t stored_bytes(const struct scn_text *name, const struct scn_props *props)
+{
+        uint64_t bytes = NODE_BYTES + (name == NULL ? 0 : name->size);
+        for (uint32_t i = 0; props != NULL && i < props->count; i++) {
+                bytes += 32 + (uint64_t)props->items[i].text->key_size + props->items[i].text->value_size;
+        }
+        return bytes;
+}
+
+static enum scn_error record_add(struct scn_apply *apply, struct scn_new_node *new, uint32_t flags)
+{
+        struct scn_change *record;
+        enum scn_error error = scn_changes_record(
+                &apply->mutation, SCN_OP_ADD, stored_bytes(new->name, new->props), &record);
+        if (error == SCN_OK) {
+                error = record_properties(apply, new->props, &record->as.add);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        const struct scn_document *document = apply->mutation.document;
+        const uint32_t next = new->previous == SCN_NONE
+                ? scn_hierarchy_first_child(document->hierarchy, new->parent)
+                : scn_hierarchy_next(document->hierarchy, new->previous);
+        record->op = apply->op_index;
+        record->fields = SCN_FIELDS_PLACE | SCN_FIELDS_NAME | SCN_FIELDS_TRS;
+        record->flags = flags;
+        record->id = new->id;
+        record->uid = new->uid;
+        record->as.add.place = (struct scn_place){scn_uid_at(document, new->parent),
+                scn_uid_at(document, new->previous), scn_uid_at(document, next)};
+        record->as.add.trs = new->trs;
+        record->as.add.name = scn_text_slice(new->name);
+        return SCN_OK;
+}
+
+static enum scn_error check_new_trs(struct scn_apply *apply, struct scn_trs *trs, uint32_t *flags)
+{
+        const uint32_t fields = apply->op->fields;
+        struct scn_trs given = apply->op->trs;
+        const enum scn_error error = scn_apply_check_trs(apply, fields, &given, flags);
+        if (error != SCN_OK) {
+                return error;
+        }
+        *trs = SCN_TRS_IDENTITY;
+        if ((fields & SCN_FIELDS_TRANSLATION) != 0) {
+                memcpy(trs->t, given.t, sizeof trs->t);
+        }
+        if ((fields & SCN_FIELDS_ROTATION) != 0) {
+                memcpy(trs->r, given.r, sizeof trs->r);
+        }
+        if ((fields & SCN_FIELDS_SCALE) != 0) {
+                memcpy(trs->s, given.s, sizeof trs->s);
+        }
+        return SCN_OK;
+}
+
+static void free_texts(struct scn_new_node *new)
+{
+        scn_free(new->name);
+        for (uint32_t i = 0; new->props != NULL && i < new->props->count; i++) {
+                scn_free(new->props->items[i].text);
+        }
+        scn_free(new->props);
+}
+
+enum scn_error scn_apply_add(struct scn_apply *apply)
+{
+        struct scn_new_node new = {.parent = SCN_NONE};
+        struct target target = {.parent = SCN_NONE};
+        uint32_t flags = 0;
+        uint32_t slot;
+        enum scn_error error = choose_uid(apply, &new.uid);
+        if (error == SCN_OK) {
+                error = choose_id(apply, &new.id);
+        }
+        if (error == SCN_OK) {
+                error = find_parent(apply, &target.parent);
+        }
+        if (error == SCN_OK) {
+                error = resolve_place(apply, SCN_NONE, &target);
+        }
+        if (error == SCN_OK) {
+                error = check_room(apply, target.parent);
+        }
+        if (error == SCN_OK) {
+                error = check_new_trs(apply, &new.trs, &flags);
+        }
+        if (error == SCN_OK) {
+                error = collect_texts(apply, &new);
+        }
+        new.parent = target.parent;
+        new.previous = target.previous;
+        if (error == SCN_OK) {
+                error = record_add(apply, &new, flags | (target.went_last ? SCN_CHANGE_WENT_LAST : 0));
+        }
+        if (error != SCN_OK) {
+                free_texts(&new);
+                return error;
+        }
+        return scn_mutate_add(&apply->mutation, &new, &slot);
+}
+
+/* --- move --- */
+
+static bool is_under(const struct scn_document *document, uint32_t slot, uint32_t top)
+{
+        while (slot != SCN_NONE && slot != top) {
+                slot = scn_hierarchy_parent(document->hierarchy, slot);
+        }
+        return slot == top;
+}
+
+static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, uint32_t parent)
+{
+        const struct scn_document *document = apply->mutation.document;
+        struct scn_node *node = scn_node_at(document, slot);
+        if (slot == document->root) {
+                return SCN_E_ROOT;
+        }
+        if (is_under(document, parent, slot)) {
+                return SCN_E_CYCLE;
+        }
+        if (parent != scn_hierarchy_parent(document->hierarchy, slot) &&
+                is_too_deep(document, parent, node->height)) {
+                /* The bound may be too high since something below was removed: count, and remember. */
+                node->height = scn_exact_height(document, slot);
+                if (is_too_deep(document, parent, node->height)) {
+                        return SCN_E_DEPTH;
+                }
+        }
+        return scn_apply_check_stamp(apply, slot, SCN_FIELD_PLACE, node->stamps[SCN_FIELD_PLACE]);
+}
+
+/* The local transform that keeps the world one; the bits as they are where the parents' worlds are the same. */
+static enum scn_error keep_world(
+        struct scn_apply *apply, uint32_t slot, uint32_t parent, struct scn_trs *trs, double *residual)
+{
+        const struct scn_hierarchy *hierarchy = apply->mutation.document->hierarchy;
+        const struct scn_affine64 old_parent =
+                scn_transform_world64(hierarchy, scn_hierarchy_parent(hierarchy, slot));
+        const struct scn_affine64 new_parent = scn_transform_world64(hierarchy, parent);
+        const struct scn_trs before = *trs;
+        const enum scn_error error = scn_transform_keep_world(&old_parent, &new_parent, &before, trs, residual);
+        if (error != SCN_OK) {
+                return error;
+        }
+        apply->refusal->residual = *residual;
+        if (*residual > SCN_SHEAR_TOLERANCE && !apply->op->is_lossy) {
+                return SCN_E_SHEAR;
+        }
+        if (memcmp(&old_parent, &new_parent, sizeof old_parent) == 0) {
+                *trs = before;
+                *residual = 0.0;
+        }
+        return SCN_OK;
+}
+
+static enum scn_error record_move(struct scn_apply *apply, uint32_t slot, const struct target *target,
+        const struct scn_trs *trs, double residual, struct scn_change **record_out)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const struct scn_node *node = scn_node_at(document, slot);
+        struct scn_change *record;
+        const enum scn_error error = scn_changes_record(&apply->mutation, SCN_OP_MOVE,
+                RECORD_BYTES + 2 * PLACE_BYTES + 2 * sizeof(struct scn_trs), &record);
+        if (error != SCN_OK) {
+                return error;
+        }
+        struct scn_change_move *move = &record->as.move;
+        move->before = scn_apply_place(document, slot);
+        move->trs_before = scn_hierarchy_local(document->hierarchy, slot);
+        move->trs_after = *trs;
+        move->residual = residual;
+        move->place_writer_before = scn_stamp_writer(node->stamps[SCN_FIELD_PLACE]);
+        for (uint32_t i = 0; i < 3; i++) {
+                move->trs_writer_before[i] = scn_stamp_writer(node->stamps[SCN_FIELD_TRANSLATION + i]);
+        }
+        record->op = apply->op_index;
+        record->fields = SCN_FIELDS_PLACE | scn_apply_compare_trs(&move->trs_before, trs);
+        record->flags = (target->went_last ? SCN_CHANGE_WENT_LAST : 0) |
+                (residual > SCN_SHEAR_TOLERANCE ? SCN_CHANGE_LOSSY : 0);
+        record->id = node->id;
+        record->uid = node->uid;
+        *record_out = record;
+        return SCN_OK;
+}
+
+static enum scn_error perform_move(
+        struct scn_apply *apply, uint32_t slot, const struct target *target, const struct scn_trs *trs, double residual)
+{
+        const struct scn_document *document = apply->mutation.document;
+        struct scn_change *record;
+        enum scn_error error = record_move(apply, slot, target, trs, residual, &record);
+        if (error == SCN_OK) {
+                error = scn_mutate_move(&apply->mutation, slot, target->parent, target->previous);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        record->as.move.after = scn_apply_place(document, slot);
+        const uint32_t fields = record->fields & SCN_FIELDS_TRS;
+        return fields == 0 ? SCN_OK : scn_mutate_trs(&apply->mutation, slot, trs, fields);
+}
+
+enum scn_error scn_apply_move(struct scn_apply *apply)
+{
+        const struct scn_document *document = apply->mutation.document;
+        struct target target = {.parent = SCN_NONE};
+        double residual = 0.0;
+        uint32_t slot;
+        enum scn_error error = scn_apply_find_node(apply, &slot);
+        if (error == SCN_OK) {
+                error = find_parent(apply, &target.parent);
+        }
+        if (error == SCN_OK) {
+                error = check_move(apply, slot, target.parent);
+        }
+        if (error == SCN_OK) {
+                error = resolve_place(apply, slot, &target);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        const bool is_elsewhere = target.parent != scn_hierarchy_parent(document->hierarchy, slot);
+        if (!is_elsewhere && target.previous == scn_hierarchy_previous(document->hierarchy, slot)) {
+                return SCN_OK;
+        }
+        struct scn_trs trs = scn_hierarchy_local(document->hierarchy, slot);
+        if (apply->op->keep_world && is_elsewhere) {
+                error = keep_world(apply, slot, target.parent, &trs, &residual);
+                if (error != SCN_OK) {
+                        return error;
+                }
+        }
+        return perform_move(apply, slot, &target, &trs, residual);
+}
+
+/* --- remove --- */
+
+/* Strict: nothing in the subtree may have been changed by others after the base. */
+static enum scn_error check_node(struct scn_apply *apply, uint32_t slot)
+{
+        const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
+        enum scn_error error = SCN_OK;
+        for (uint32_t field = 0; field < SCN_FIELD_COUNT && error == SCN_OK; field++) {
+                error = scn_apply_check_stamp(apply, slot, (enum scn_field)field, node->stamps[field]);
+        }
+        for (uint32_t i = 0; node->props != NULL && i < node->props->count && error == SCN_OK; i++) {
+                const struct scn_prop *prop = &node->props->items[i];
+                error = scn_apply_check_stamp(apply, slot, SCN_FIELD_PROPERTY, prop->stamp);
+                if (error != SCN_OK) {
+                        apply->refusal->key = scn_prop_view(prop->text).key;
+                        apply->refusal->value = scn_prop_view(prop->text).value;
+                }
+        }
+        return error;
+}
+
+/* Checks the subtree and measures its record. */
+static enum scn_error survey(struct scn_apply *apply, uint32_t top, uint32_t *count_out, uint64_t *bytes_out)
+{
+        const struct scn_document *document = apply->mutation.document;
+        *count_out = 0;
+        *bytes_out = 0;
+        for (uint32_t at = top; at != SCN_NONE; at = scn_hierarchy_walk(document->hierarchy, top, at)) {
+                const struct scn_node *node = scn_node_at(document, at);
+                const enum scn_error error = check_node(apply, at);
+                if (error != SCN_OK) {
+                        return error;
+                }
+                *bytes_out += stored_bytes(node->name, node->props);
+                ++*count_out;
+        }
+        return SCN_OK;
+}
+
+enum scn_error scn_apply_remove(struct scn_apply *apply)
+{
+        const struct scn_document *document = apply->mutation.document;
+        uint32_t slot;
+        uint32_t count;
+        uint64_t bytes;
+        enum scn_error error = scn_apply_find_node(apply, &slot);
+        if (error == SCN_OK && slot == document->root) {
+                error = SCN_E_ROOT;
+        }
+        if (error == SCN_OK) {
+                error = survey(apply, slot, &count, &bytes);
+        }
+        struct scn_change *record;
+        if (error == SCN_OK) {
+                error = scn_changes_record(&apply->mutation, SCN_OP_REMOVE, bytes, &record);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        record->op = apply->op_index;
+        record->fields = SCN_FIELDS_PLACE;
+        record->id = scn_node_at(document, slot)->id;
+        record->uid = scn_node_at(document, slot)->uid;
+        record->as.remove.place = scn_apply_place(document, slot);
+        record->as.remove.nodes_count = count;
+        record->as.remove.slot = slot;
+        return scn_mutate_remove(&apply->mutation, slot);
+}

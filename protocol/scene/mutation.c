@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "protocol/scene/mutation.h"
+
+#include "protocol/scene/log.h"
+#include "protocol/scene/order.h"
+
+#include <string.h>
+
+#define LOG_SPARE_WORDS_MAX 1024
+#define ARENA_CHUNK_BYTES 1024
+#define SPARE_CHANGES_MAX 64
+
+static enum scn_error log_reserve(struct scn_changes *changes, size_t words)
+{
+        if (changes->log_count + words <= changes->log_capacity) {
+                return SCN_OK;
+        }
+        return scn_grow((void **)&changes->log, &changes->log_capacity, sizeof *changes->log,
+                       changes->log_count + words, SIZE_MAX)
+                ? SCN_OK
+                : SCN_E_NO_MEMORY;
+}
+
+/* --- Life of changes --- */
+
+enum scn_error scn_changes_begin(struct scn_document *document, struct scn_changes **changes_out)
+{
+        struct scn_changes *changes = document->spare;
+        if (changes != NULL) {
+                document->spare = changes->newer;
+                document->spare_count--;
+        } else {
+                changes = scn_alloc_zero(1, sizeof *changes);
+                if (changes == NULL) {
+                        return SCN_E_NO_MEMORY;
+                }
+        }
+        changes->older = NULL;
+        changes->newer = NULL;
+        changes->revision = document->revision;
+        changes->mask = 0;
+        changes->record_bytes = 0;
+        changes->has_garbage = false;
+        changes->revision_before = document->revision;
+        changes->horizon_before = document->horizon;
+        changes->next_id_before = document->next_id;
+        changes->clients_count_before = document->clients_count;
+        changes->past_live_before = document->past_live;
+        changes->digests_before = document->digests;
+        *changes_out = changes;
+        return SCN_OK;
+}
+
+void scn_changes_destroy(struct scn_changes *changes)
+{
+        while (changes->arena != NULL) {
+                struct scn_arena_chunk *next = changes->arena->next;
+                scn_free(changes->arena);
+                changes->arena = next;
+        }
+        scn_free(changes->records);
+        scn_free(changes->log);
+        scn_free(changes);
+}
+
+/* Small ones are kept, so that an edit of one op allocates nothing. */
+void scn_changes_release(struct scn_document *document, struct scn_changes *changes)
+{
+        const bool is_small = changes->arena_bytes <= ARENA_CHUNK_BYTES &&
+                changes->log_capacity <= LOG_SPARE_WORDS_MAX && changes->records_capacity <= 64;
+        if (!is_small || document->spare_count == SPARE_CHANGES_MAX) {
+                scn_changes_destroy(changes);
+                return;
+        }
+        if (changes->arena != NULL) {
+                changes->arena->used = 0;
+        }
+        changes->records_count = 0;
+        changes->log_count = 0;
+        changes->is_outstanding = false;
+        changes->older = NULL;
+        changes->newer = document->spare;
+        document->spare = changes;
+        document->spare_count++;
+}
+
+void *scn_changes_alloc(struct scn_changes *changes, size_t size)
+{
+        size = (size + 15) & ~(size_t)15;
+        struct scn_arena_chunk *chunk = changes->arena;
+        if (chunk == NULL || chunk->size - chunk->used < size) {
+                /* Chunks grow with what is already there, so a large edit has few. */
+                size_t wanted = changes->arena_bytes < ARENA_CHUNK_BYTES ? ARENA_CHUNK_BYTES
+                        : changes->arena_bytes < 65536                   ? changes->arena_bytes
+                                                                         : 65536;
+                wanted = wanted < size ? size : wanted;
+                chunk = scn_alloc(sizeof *chunk + wanted);
+                if (chunk == NULL) {
+                        return NULL;
+                }
+                chunk->next = changes->arena;
+                chunk->size = wanted;
+                chunk->used = 0;
+                changes->arena = chunk;
+                changes->arena_bytes += wanted;
+        }
+        void *block = chunk->bytes + chunk->used;
+        chunk->used += size;
+        return block;
+}
+
+static size_t record_size(enum scn_op_kind kind)
+{
+        static const size_t sizes[SCN_OP_COUNT] = {
+                [SCN_OP_ADD] = sizeof(struct scn_change_add),
+                [SCN_OP_REMOVE] = sizeof(struct scn_change_remove),
+                [SCN_OP_MOVE] = sizeof(struct scn_change_move),
+                [SCN_OP_TRANSFORM] = sizeof(struct scn_change_transform),
+                [SCN_OP_RENAME] = sizeof(struct scn_change_rename),
+                [SCN_OP_SET] = sizeof(struct scn_change_set),
+        };
+        return offsetof(struct scn_change, as) + sizes[kind];
+}
+
+enum scn_error scn_changes_record(struct scn_mutation *mutation, enum scn_op_kind kind, uint64_t stored_bytes,
+        struct scn_change **record_out)
+{
+        struct scn_changes *changes = mutation->changes;
+        if (changes->record_bytes + stored_bytes > mutation->document->limits.record_bytes_max) {
+                return SCN_E_TOO_LARGE;
+        }
+        if (!scn_grow((void **)&changes->records, &changes->records_capacity, sizeof *changes->records,
+                    changes->records_count + 1, SIZE_MAX)) {
+                return SCN_E_NO_MEMORY;
+        }
+        struct scn_change *record = scn_changes_alloc(changes, record_size(kind));
+        if (record == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        memset(record, 0, record_size(kind));
+        record->kind = kind;
+        changes->records[changes->records_count++] = record;
+        changes->record_bytes += stored_bytes;
+        *record_out = record;
+        return SCN_OK;
+}
+
+/* --- Stamps, marks, feed --- */
+
+enum scn_error scn_mutate_mark(
+        struct scn_mutation *mutation, uint32_t slot, enum scn_channel channel, scn_revision revision)
+{
+        const struct scn_document *document = mutation->document;
+        struct scn_changes *changes = mutation->changes;
+        const uint32_t bottom = slot;
+        uint32_t count = 0;
+        enum scn_error error = SCN_OK;
+        for (; slot != SCN_NONE; slot = scn_hierarchy_parent(document->hierarchy, slot)) {
+                struct scn_node *node = scn_node_at(document, slot);
+                if (node->subtree_rev[channel] >= revision) {
+                        break;
+                }
+                /* This one's word, and room for the two that close the entry. */
+                error = log_reserve(changes, 3);
+                if (error != SCN_OK) {
+                        break;
+                }
+                scn_log_push(changes, node->subtree_rev[channel]);
+                node->subtree_rev[channel] = revision;
+                count++;
+        }
+        if (count > 0) {
+                scn_log_push(changes, count);
+                scn_log_push_header(changes, SCN_LOG_MARK, bottom, channel);
+        }
+        return error;
+}
+
+static enum scn_error touch_feed(struct scn_mutation *mutation, uint32_t slot)
+{
+        struct scn_document *document = mutation->document;
+        struct scn_node *node = scn_node_at(document, slot);
+        if (node->changed == mutation->revision) {
+                return SCN_OK;
+        }
+        if (log_reserve(mutation->changes, 3) != SCN_OK) {
+                return SCN_E_NO_MEMORY;
+        }
+        scn_log_push(mutation->changes, node->changed);
+        scn_log_push(mutation->changes, node->feed_previous);
+        scn_log_push_header(mutation->changes, SCN_LOG_FEED, slot, 0);
+        scn_feed_remove(document, slot);
+        scn_feed_append(document, slot);
+        node->changed = mutation->revision;
+        return SCN_OK;
+}
+
+/* Feed and marks of a changed field. */
+static enum scn_error touch(struct scn_mutation *mutation, uint32_t slot, enum scn_channel channel)
+{
+        const enum scn_error error = touch_feed(mutation, slot);
+        mutation->changes->mask |= 1u << channel;
+        return error != SCN_OK ? error : scn_mutate_mark(mutation, slot, channel, mutation->revision);
+}
+
+static enum scn_error set_stamp(struct scn_mutation *mutation, uint32_t slot, enum scn_field field)
+{
+        struct scn_stamp *stamp = &scn_node_at(mutation->document, slot)->stamps[field];
+        const struct scn_stamp made = scn_stamp_make(mutation->revision, mutation->writer, mutation->client);
+        if (stamp->revision_client == made.revision_client && stamp->writer_client == made.writer_client) {
+                return SCN_OK;
+        }
+        if (log_reserve(mutation->changes, 3) != SCN_OK) {
+                return SCN_E_NO_MEMORY;
+        }
+        scn_log_push(mutation->changes, stamp->revision_client);
+        scn_log_push(mutation->changes, stamp->writer_client);
+        scn_log_push_header(mutation->changes, SCN_LOG_STAMP, slot, field);
+        *stamp = made;
+        return SCN_OK;
+}
+
+enum scn_error scn_mutate_stamp(struct scn_mutation *mutation, uint32_t slot, enum scn_field field)
+{
+        const enum scn_error error = set_stamp(mutation, slot, field);
+        return error != SCN_OK ? error : touch(mutation, slot, scn_channel_of(field));
+}
+
+/* --- Values --- */
+
+static void change_digest(struct scn_digest *sum, struct scn_digest before, struct scn_digest after)
+{
+        scn_digest_subtract(sum, before);
+        scn_digest_add(sum, after);
+}
+
+enum scn_error scn_mutate_trs(
+        struct scn_mutation *mutation, uint32_t slot, const struct scn_trs *trs, uint32_t fields)
+{
+        struct scn_document *document = mutation->document;
+        struct scn_changes *changes = mutation->changes;
+        if (log_reserve(changes, SCN_LOG_TRS_WORDS + 1) != SCN_OK) {
+                return SCN_E_NO_MEMORY;
+        }
+        const struct scn_trs before = scn_hierarchy_local(document->hierarchy, slot);
+        memcpy(&changes->log[changes->log_count], &before, sizeof before);
+        changes->log_count += SCN_LOG_TRS_WORDS;
+        scn_log_push_header(changes, SCN_LOG_TRS, slot, 0);
+        scn_hierarchy_set_local(document->hierarchy, slot, trs);
+
+        const struct scn_uid uid = scn_node_at(document, slot)->uid;
+        struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_TRANSFORM];
+        enum scn_error error = SCN_OK;
+        if ((fields & SCN_FIELDS_TRANSLATION) != 0) {
+                change_digest(sum, scn_digest_translation(uid, before.t), scn_digest_translation(uid, trs->t));
+                error = set_stamp(mutation, slot, SCN_FIELD_TRANSLATION);
+        }
+        if ((fields & SCN_FIELDS_ROTATION) != 0 && error == SCN_OK) {
+                change_digest(sum, scn_digest_rotation(uid, before.r), scn_digest_rotation(uid, trs->r));
+                error = set_stamp(mutation, slot, SCN_FIELD_ROTATION);
+        }
+        if ((fields & SCN_FIELDS_SCALE) != 0 && error == SCN_OK) {
+                change_digest(sum, scn_digest_scale(uid, before.s), scn_digest_scale(uid, trs->s));
+                error = set_stamp(mutation, slot, SCN_FIELD_SCALE);
+        }
+        return error != SCN_OK ? error : touch(mutation, slot, SCN_CHANNEL_TRANSFORM);
+}
+
+enum scn_error scn_mutate_name(struct scn_mutation *mutation, uint32_t slot, struct scn_text *name)
+{
+        struct scn_document *document = mutation->document;
+        struct scn_changes *changes = mutation->changes;
+        if (log_reserve(changes, 2) != SCN_OK) {
+                scn_free(name);
+                return SCN_E_NO_MEMORY;
+        }
+        struct scn_node *node = scn_node_at(document, slot);
+        struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_NAME];
+        if (node->name != NULL) {
+                scn_digest_subtract(sum, scn_digest_name(node->uid, scn_text_slice(node->name)));
+        }
+        if (name != NULL) {
+                scn_digest_add(sum, scn_digest_name(node->uid, scn_text_slice(name)));
+        }
+        scn_log_push(changes, (uintptr_t)node->name);
+        scn_log_push_header(changes, SCN_LOG_NAME, slot, 0);
+        changes->has_garbage = true;
+        node->name = name;
+        return scn_mutate_stamp(mutation, slot, SCN_FIELD_NAME);
+}
+
+static void digest_property(
+        struct scn_digest *sum, const struct scn_node *node, const struct scn_prop_text *text, bool is_added)
+{
+        if (text == NULL || text->value_size == 0) {
+                return;
+        }
+        const struct scn_property view = scn_prop_view(text);
+        const struct scn_digest hash = scn_digest_property(node->uid, view.key, view.value);
+        if (is_added) {
+                scn_digest_add(sum, hash);
+        } else {
+                scn_digest_subtract(sum, hash);
+        }
+}
+
+static enum scn_error remember_emptied(struct scn_mutation *mutation, uint32_t slot)
+{
+        const struct scn_node *node = scn_node_at(mutation->document, slot);
+        const struct scn_past entry = {
+                .kind = SCN_PAST_EMPTIED,
+                .revision = mutation->revision,
+                .id = node->id,
+                .older = SCN_NONE,
+                .feed_previous = SCN_NONE,
+                .feed_next = SCN_NONE,
+        };
+        if (scn_past_reserve(mutation->document, 1) != SCN_OK || log_reserve(mutation->changes, 1) != SCN_OK) {
+                return SCN_E_NO_MEMORY;
+        }
+        (void)scn_past_append(mutation->document, &entry);
+        scn_log_push_header(mutation->changes, SCN_LOG_EMPTIED, slot, 0);
+        return SCN_OK;
+}
+
+enum scn_error scn_mutate_property(struct scn_mutation *mutation, uint32_t slot, struct scn_prop_text *text)
+{
+        struct scn_document *document = mutation->document;
+        struct scn_changes *changes = mutation->changes;
+        struct scn_node *node = scn_node_at(document, slot);
+        bool is_known;
+        const uint32_t index = scn_props_find(node->props, scn_prop_view(text).key, &is_known);
+        const uint32_t count = node->props == NULL ? 0 : node->props->count;
+        if (log_reserve(changes, 5) != SCN_OK || (!is_known && scn_props_reserve(node, count + 1) != SCN_OK)) {
+                scn_free(text);
+                return SCN_E_NO_MEMORY;
+        }
+        struct scn_prop prop = {scn_stamp_make(mutation->revision, mutation->writer, mutation->client), text};
+        struct scn_prop before = is_known ? node->props->items[index] : (struct scn_prop){{0, 0}, NULL};
+        struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_PROPERTIES];
+        digest_property(sum, node, before.text, false);
+        digest_property(sum, node, text, true);
+        scn_log_push(changes, (uintptr_t)before.text);
+        scn_log_push(changes, (uintptr_t)text);
+        scn_log_push(changes, before.stamp.revision_client);
+        scn_log_push(changes, before.stamp.writer_client);
+        scn_log_push_header(changes, SCN_LOG_PROPERTY, slot, 0);
+        changes->has_garbage = true;
+        if (is_known) {
+                node->props->living_count += text->value_size > 0;
+                node->props->living_count -= before.text->value_size > 0;
+                node->props->items[index] = prop;
+        } else {
+                scn_props_insert(node, index, prop);
+        }
+        const enum scn_error error = text->value_size == 0 ? remember_emptied(mutation, slot) : SCN_OK;
+        return error != SCN_OK ? error : touch(mutation, slot, SCN_CHANNEL_PROPERTIES);
+}
+
+/* --- Places --- */
+
+/* The structure hash of a slot where it stands now; nothing for none. */
+static void digest_place(struct scn_document *document, uint32_t slot, bool is_added)
+{
+        if (slot == SCN_NONE) {
+                return;
+        }
+        const uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
+        const uint32_t previous = scn_hierarchy_previous(document->hierarchy, slot);
+        const struct scn_digest hash = scn_digest_place(scn_node_at(document, slot)->uid,
+                scn_uid_at(document, parent), scn_uid_at(document, previous));
+        struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_STRUCTURE];
+        if (is_added) {
+                scn_digest_add(sum, hash);
+        } else {
+                scn_digest_subtract(sum, hash);
+        }
+}
+
+/* Ancestors know how high the tree below them may be; an upper bound, so a removal leaves it. */
+static void raise_height(struct scn_document *document, uint32_t slot)
+{
+        uint32_t height = scn_node_at(document, slot)->height;
+        uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
+        for (; parent != SCN_NONE; parent = scn_hierarchy_parent(document->hierarchy, parent)) {
+                height++;
+                if (scn_node_at(document, parent)->height >= height) {
+                        return;
+                }
+                scn_node_at(document, parent)->height = height;
+        }
+}
+
+/* Links, with the hidden index; the digest of the slot and of the sibling after it follows if asked. */
+static void link_slot(struct scn_document *document, uint32_t slot, uint32_t parent, uint32_t previous)
+{
+        scn_hierarchy_link(document->hierarchy, slot, parent, previous);
+        scn_order_linked(document, slot);
+        raise_height(document, slot);
+}
+
+static void unlink_slot(struct scn_document *document, uint32_t slot)
+{
+        scn_order_unlinking(document, slot);
+        scn_hierarchy_unlink(document->hierarchy, slot);
+}
+
+static void link_with_digest(struct scn_document *document, uint32_t slot, uint32_t parent, uint32_t previous)
+{
+        const uint32_t next = parent == SCN_NONE ? SCN_NONE
+                : previous == SCN_NONE           ? scn_hierarchy_first_child(document->hierarchy, parent)
+                                                 : scn_hierarchy_next(document->hierarchy, previous);
+        digest_place(document, next, false);
+        link_slot(document, slot, parent, previous);
+        digest_place(document, slot, true);
+        digest_place(document, next, true);
+}
+
+static void unlink_with_digest(struct scn_document *document, uint32_t slot)
+{
+        const uint32_t next = scn_hierarchy_next(document->hierarchy, slot);
+        digest_place(document, slot, false);
+        digest_place(document, next, false);
+        unlink_slot(document, slot);
+        digest_place(document, next, true);
+}
+
+static uint64_t place_word(const struct scn_document *document, uint32_t slot)
+{
+        return (uint64_t)scn_hierarchy_parent(document->hierarchy, slot) << 32 |
+                scn_hierarchy_previous(document->hierarchy, slot);
+}
+
+void scn_digests_of_node(const struct scn_document *document, uint32_t slot, uint32_t mask, bool is_top,
+        struct scn_digests *sums)
+{
+        const struct scn_node *node = scn_node_at(document, slot);
+        const struct scn_hierarchy *hierarchy = document->hierarchy;
+        if ((mask & SCN_MASK_STRUCTURE) != 0) {
+                const uint32_t parent = is_top ? SCN_NONE : scn_hierarchy_parent(hierarchy, slot);
+                const uint32_t previous = is_top ? SCN_NONE : scn_hierarchy_previous(hierarchy, slot);
+                scn_digest_add(&sums->channels[SCN_CHANNEL_STRUCTURE],
+                        scn_digest_place(node->uid, scn_uid_at(document, parent), scn_uid_at(document, previous)));
+        }
+        if ((mask & SCN_MASK_NAME) != 0 && node->name != NULL) {
+                scn_digest_add(&sums->channels[SCN_CHANNEL_NAME],
+                        scn_digest_name(node->uid, scn_text_slice(node->name)));
+        }
+        if ((mask & SCN_MASK_TRANSFORM) != 0) {
+                const struct scn_trs trs = scn_hierarchy_local(hierarchy, slot);
+                struct scn_digest *sum = &sums->channels[SCN_CHANNEL_TRANSFORM];
+                scn_digest_add(sum, scn_digest_translation(node->uid, trs.t));
+                scn_digest_add(sum, scn_digest_rotation(node->uid, trs.r));
+                scn_digest_add(sum, scn_digest_scale(node->uid, trs.s));
+        }
+        if ((mask & SCN_MASK_PROPERTIES) != 0 && node->props != NULL) {
+                for (uint32_t i = 0; i < node->props->count; i++) {
+                        digest_property(&sums->channels[SCN_CHANNEL_PROPERTIES], node, node->props->items[i].text,
+                                true);
+                }
+        }
+}
+
+uint32_t scn_exact_height(const struct scn_document *document, uint32_t slot)
+{
+        const struct scn_hierarchy *hierarchy = document->hierarchy;
+        uint32_t height = 0;
+        uint32_t depth = 0;
+        uint32_t at = slot;
+        for (;;) {
+                const uint32_t child = scn_hierarchy_first_child(hierarchy, at);
+                if (child != SCN_NONE) {
+                        at = child;
+                        depth++;
+                        height = depth > height ? depth : height;
+                        continue;
+                }
+                while (at != slot && scn_hierarchy_next(hierarchy, at) == SCN_NONE) {
+                        at = scn_hierarchy_parent(hierarchy, at);
+                        depth--;
+                }
+                if (at == slot) {
+                        return height;
+                }
+                at = scn_hierarchy_next(hierarchy, at);
+        }
+}
+
+static void free_new_node(struct scn_new_node *new)
+{
+        scn_free(new->name);
+        for (uint32_t i = 0; new->props != NULL && i < new->props->count; i++) {
+                scn_free(new->props->items[i].text);
+        }
+        scn_free(new->props);
+        new->name = NULL;
+        new->props = NULL;
+}
+
+/* Fills a fresh slot; everything in it is stamped with the revision being made. */
+static void fill_node(struct scn_mutation *mutation, uint32_t slot, struct scn_new_node *new)
+{
+        struct scn_node *node = scn_node_at(mutation->document, slot);
+        const struct scn_stamp stamp = scn_stamp_make(mutation->revision, mutation->writer, mutation->client);
+        node->id = new->id;
+        node->uid = new->uid;
+        node->birth = mutation->revision;
+        node->changed = mutation->revision;
+        node->name = new->name;
+        node->props = new->props;
+        for (int field = 0; field < SCN_FIELD_COUNT; field++) {
+                node->stamps[field] = stamp;
+        }
+        for (uint32_t i = 0; node->props != NULL && i < node->props->count; i++) {
+                node->props->items[i].stamp = stamp;
+        }
+        for (int channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
+                const bool is_there = channel != SCN_CHANNEL_PROPERTIES || node->props != NULL;
+                node->subtree_rev[channel] = is_there ? mutation->revision : 0;
+        }
+        new->name = NULL;
+        new->props = NULL;
+}
+
+enum scn_error scn_mutate_add(struct scn_mutation *mutation, struct scn_new_node *new, uint32_t *slot_out)
+{
+        struct scn_document *document = mutation->document;
+        uint32_t slot;
+        enum scn_error error = log_reserve(mutation->changes, 2);
+        if (error == SCN_OK) {
+                error = scn_table_reserve(document, 1);
+        }
+        if (error == SCN_OK) {
+                error = scn_table_take_slot(document, &slot);
+        }
+        if (error != SCN_OK) {
+                free_new_node(new);
+                return error;
+        }
+        const uint32_t former = scn_table_find_uid(document, new->uid);
+        SCN_ASSERT(former == SCN_NONE || (former & SCN_PAST_BIT) != 0);
+        if (former != SCN_NONE) {
+                scn_table_remove_uid(document, new->uid, former);
+        }
+        fill_node(mutation, slot, new);
+        struct scn_node *node = scn_node_at(document, slot);
+        scn_hierarchy_set_local(document->hierarchy, slot, &new->trs);
+        scn_table_add_id(document, node->id, slot);
+        scn_table_add_uid(document, node->uid, slot);
+        scn_feed_append(document, slot);
+        document->nodes_count++;
+        if (node->id >= document->next_id) {
+                document->next_id = node->id + 1;
+        }
+        link_with_digest(document, slot, new->parent, new->previous);
+        scn_digests_of_node(document, slot, ~SCN_MASK_STRUCTURE, false, &document->digests);
+        scn_log_push(mutation->changes, former);
+        scn_log_push_header(mutation->changes, SCN_LOG_ADD, slot, 0);
+        mutation->changes->mask |= SCN_MASK_STRUCTURE | SCN_MASK_NAME | SCN_MASK_TRANSFORM |
+                (node->props != NULL ? SCN_MASK_PROPERTIES : 0);
+        for (int channel = 0; channel < SCN_CHANNEL_COUNT && error == SCN_OK; channel++) {
+                error = scn_mutate_mark(
+                        mutation, new->parent, (enum scn_channel)channel, node->subtree_rev[channel]);
+        }
+        *slot_out = slot;
+        return error;
+}
+
+/* Notes the parent that a node is about to leave; *is_noted_out false if it never was there at the end of a
+ * revision, so no cursor can know it. */
+static enum scn_error remember_moved(struct scn_mutation *mutation, uint32_t slot, bool *is_noted_out)
+{
+        struct scn_document *document = mutation->document;
+        struct scn_node *node = scn_node_at(document, slot);
+        const struct scn_past entry = {
+                .kind = SCN_PAST_MOVED,
+                .revision = mutation->revision,
+                .since = scn_parent_since(document, node),
+                .id = node->id,
+                .parent = scn_id_at(document, scn_hierarchy_parent(document->hierarchy, slot)),
+                .older = node->past,
+                .client = mutation->client,
+                .feed_previous = SCN_NONE,
+                .feed_next = SCN_NONE,
+        };
+        *is_noted_out = false;
+        if (entry.since == mutation->revision) {
+                return SCN_OK;
+        }
+        if (scn_past_reserve(document, 1) != SCN_OK) {
+                return SCN_E_NO_MEMORY;
+        }
+        node->past = scn_past_append(document, &entry);
+        *is_noted_out = true;
+        return SCN_OK;
+}
+
+/* The moved subtree counts for its new ancestors, whatever changed in it and when. */
+static enum scn_error mark_new_ancestors(struct scn_mutation *mutation, uint32_t slot)
+{
+        const struct scn_document *document = mutation->document;
+        const uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
+        enum scn_error error = SCN_OK;
+        for (int channel = 0; channel < SCN_CHANNEL_COUNT && error == SCN_OK; channel++) {
+                error = scn_mutate_mark(mutation, parent, (enum scn_channel)channel,
+                        scn_node_at(document, slot)->subtree_rev[channel]);
+        }
+        return error;
+}
+
+enum scn_error scn_mutate_move(
+        struct scn_mutation *mutation, uint32_t slot, uint32_t parent, uint32_t previous)
+{
+        struct scn_document *document = mutation->document;
+        const uint32_t former_parent = scn_hierarchy_parent(document->hierarchy, slot);
+        const uint64_t former_place = place_word(document, slot);
+        bool is_noted = false;
+        enum scn_error error = log_reserve(mutation->changes, 2);
+        if (error == SCN_OK && parent != former_parent) {
+                error = remember_moved(mutation, slot, &is_noted);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        unlink_with_digest(document, slot);
+        link_with_digest(document, slot, parent, previous);
+        scn_log_push(mutation->changes, former_place);
+        scn_log_push_header(mutation->changes, SCN_LOG_MOVE, slot, is_noted);
+        error = scn_mutate_stamp(mutation, slot, SCN_FIELD_PLACE);
+        if (error == SCN_OK && parent != former_parent) {
+                error = scn_mutate_mark(mutation, former_parent, SCN_CHANNEL_STRUCTURE, mutation->revision);
+        }
+        if (error == SCN_OK && parent != former_parent) {
+                error = mark_new_ancestors(mutation, slot);
+        }
+        return error;
+}
+
+/* One node of a subtree on its way out: out of feed and digest, its names now lead to a past entry. */
+static void bury(struct scn_mutation *mutation, uint32_t slot)
+{
+        struct scn_document *document = mutation->document;
+        const struct scn_node *node = scn_node_at(document, slot);
+        const struct scn_past entry = {
+                .kind = SCN_PAST_REMOVED,
+                .revision = mutation->revision,
+                .since = node->birth,
+                .uid = node->uid,
+                .id = node->id,
+                .parent = scn_id_at(document, scn_hierarchy_parent(document->hierarchy, slot)),
+                .older = node->past,
+        };
+        struct scn_digests sums = {{{0, 0}}};
+        scn_digests_of_node(document, slot, SCN_MASK_ALL, false, &sums);
+        for (int channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
+                scn_digest_subtract(&document->digests.channels[channel], sums.channels[channel]);
+        }
+        const uint32_t ref = SCN_PAST_BIT | scn_past_append(document, &entry);
+        scn_feed_remove(document, slot);
+        scn_feed_append(document, ref);
+        scn_table_remove_id(document, node->id, slot);
+        scn_table_add_id(document, node->id, ref);
+        scn_table_remove_uid(document, node->uid, slot);
+        scn_table_add_uid(document, node->uid, ref);
+}
+
+static uint32_t count_subtree(const struct scn_document *document, uint32_t top)
+{
+        uint32_t count = 0;
+        for (uint32_t at = top; at != SCN_NONE; at = scn_hierarchy_walk(document->hierarchy, top, at)) {
+                count++;
+        }
+        return count;
+}
+
+enum scn_error scn_mutate_remove(struct scn_mutation *mutation, uint32_t slot)
+{
+        struct scn_document *document = mutation->document;
+        const uint32_t count = count_subtree(document, slot);
+        const uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
+        if (log_reserve(mutation->changes, 2) != SCN_OK || scn_past_reserve(document, count) != SCN_OK) {
+                return SCN_E_NO_MEMORY;
+        }
+        const uint32_t next = scn_hierarchy_next(document->hierarchy, slot);
+        uint32_t at = slot;
+        for (; at != SCN_NONE; at = scn_hierarchy_walk(document->hierarchy, slot, at)) {
+                bury(mutation, at);
+        }
+        scn_log_push(mutation->changes, place_word(document, slot));
+        scn_log_push_header(mutation->changes, SCN_LOG_REMOVE, slot, 0);
+        digest_place(document, next, false);
+        unlink_slot(document, slot);
+        digest_place(document, next, true);
+        document->nodes_count -= count;
+        mutation->changes->has_garbage = true;
+        mutation->changes->mask |= SCN_MASK_STRUCTURE;
+        return scn_mutate_mark(mutation, parent, SCN_CHANNEL_STRUCTURE, mutation->revision);
+}
