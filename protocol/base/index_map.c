@@ -27,8 +27,8 @@ static uint32_t after(const struct scn_index_map *map, uint32_t place)
         return (place + 1) & (map->capacity - 1);
 }
 
-void scn_index_map_init(struct scn_index_map *map, const void *owner, scn_index_map_hash_fn hash,
-        scn_index_map_match_fn match)
+void scn_index_map_init(
+        struct scn_index_map *map, const void *owner, scn_index_map_hash_fn hash, scn_index_map_match_fn match)
 {
         *map = (struct scn_index_map){.owner = owner, .hash = hash, .match = match};
 }

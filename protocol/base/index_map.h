@@ -27,8 +27,8 @@ struct scn_index_map {
         const void *owner;
 };
 
-void scn_index_map_init(struct scn_index_map *map, const void *owner, scn_index_map_hash_fn hash,
-        scn_index_map_match_fn match);
+void scn_index_map_init(
+        struct scn_index_map *map, const void *owner, scn_index_map_hash_fn hash, scn_index_map_match_fn match);
 void scn_index_map_finish(struct scn_index_map *map);
 /* False if memory is out; the map is then as before. */
 SCN_NODISCARD bool scn_index_map_reserve(struct scn_index_map *map, uint32_t count);

@@ -30,9 +30,9 @@ struct scn_affine {
 
 /* What the layout really walked, for tests and benchmarks. */
 struct scn_hierarchy_counters {
-        uint64_t visited;      /* nodes at which a walk down arrived, while marking (a mark met) or updating */
-        uint64_t recomputed;   /* world matrices computed one by one, because they were stale */
-        uint64_t full_passes;  /* times a full pass replaced many dirty ones (only above 1,000 nodes) */
+        uint64_t visited;         /* nodes at which a walk down arrived, while marking (a mark met) or updating */
+        uint64_t recomputed;      /* world matrices computed one by one, because they were stale */
+        uint64_t full_passes;     /* times a full pass replaced many dirty ones (only above 1,000 nodes) */
         uint64_t full_recomputed; /* world matrices computed by full passes */
 };
 

@@ -54,8 +54,8 @@ static uint64_t fail_each(scn_test_attempt_fn attempt, void *data, bool is_stick
                         return nth - 1;
                 }
                 cr_assert(error == SCN_E_NO_MEMORY || error == SCN_OK,
-                        "allocation %" PRIu64 " failed%s: the answer is %s", nth, is_sticky ? " and all later ones" : "",
-                        scn_error_code(error));
+                        "allocation %" PRIu64 " failed%s: the answer is %s", nth,
+                        is_sticky ? " and all later ones" : "", scn_error_code(error));
         }
         cr_assert_fail("the attempt allocates without end");
         return 0;

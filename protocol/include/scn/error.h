@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+/* clang-format off */
 /*      name              number  wire code           text */
 #define SCN_ERROR_LIST(X)                                                                                        \
         X(NO_MEMORY,        -1, "no_memory",        "out of memory")                                           \
@@ -52,6 +53,7 @@ extern "C" {
         X(BAD_SNAPSHOT,    -35, "bad_snapshot",     "the snapshot is not one of a whole document")             \
         X(OBSERVER,        -36, "observer",         "an observer ended the notification")                      \
         X(NOT_INTEGER,     -37, "not_integer",      "the number must be a whole number")
+/* clang-format on */
 
 enum scn_error {
         SCN_OK = 0,

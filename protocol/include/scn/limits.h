@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+/* clang-format off */
 /*      name                       default      what, unit, reason */
 #define SCN_LIMIT_LIST(X)                                                                                        \
         X(depth_max,                  1024u, "levels below the root: deeper scenes are made by mistake, and every"  \
@@ -27,6 +28,7 @@ extern "C" {
         X(clients_max,             4194304u, "clients whose stamps a document tells apart (22 bits in a stamp)") \
         X(past_min,                  65536u, "removed nodes, former parents and removed keys kept at the least;"   \
                                              " the horizon moves when they outnumber this and the nodes")
+/* clang-format on */
 
 struct scn_limits {
 #define SCN_LIMIT_FIELD(name, value, reason) uint32_t name;

@@ -59,7 +59,7 @@ enum scn_channel {
         SCN_CHANNEL_NAME,
         SCN_CHANNEL_TRANSFORM, /* translation, rotation, scale */
         SCN_CHANNEL_PROPERTIES,
-        SCN_CHANNEL_COUNT, /* the durable ones: these have stamps and digests */
+        SCN_CHANNEL_COUNT,                     /* the durable ones: these have stamps and digests */
         SCN_CHANNEL_WORLD = SCN_CHANNEL_COUNT, /* derived: world matrices */
         SCN_CHANNEL_PRESENCE,
         SCN_CHANNEL_LOCKS,

@@ -155,7 +155,7 @@ struct utf8_case {
         size_t size;
 };
 
-#define UTF8(text) {text, sizeof text - 1}
+#define UTF8(text) ((struct utf8_case){(text), sizeof(text) - 1})
 
 SCN_TEST(utf8, accepts_the_first_and_last_of_each_length)
 {
@@ -172,7 +172,7 @@ SCN_TEST(utf8, accepts_the_first_and_last_of_each_length)
                 UTF8("\xf0\x90\x80\x80"),
                 UTF8("\xf4\x8f\xbf\xbf"), /* U+10FFFF */
                 UTF8("plain ASCII of more than eight bytes"),
-                UTF8("\xc3\xbc" "ber alle Ma\xc3\x9f" "en"),
+                UTF8("l\xc3\xa4uft, h\xc3\xb6rt, w\xc3\xbchlt"),
         };
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
                 cr_assert(scn_utf8_is_valid((const uint8_t *)cases[i].text, cases[i].size), "case %zu", i);
@@ -194,8 +194,8 @@ SCN_TEST(utf8, refuses_what_rfc_3629_forbids)
                 UTF8("\xe0\x9f\xbf"), /* overlong U+07FF */
                 UTF8("\xf0\x80\x80\x80"),
                 UTF8("\xf0\x8f\xbf\xbf"), /* overlong U+FFFF */
-                UTF8("\xed\xa0\x80"), /* the first surrogate */
-                UTF8("\xed\xbf\xbf"), /* the last one */
+                UTF8("\xed\xa0\x80"),     /* the first surrogate */
+                UTF8("\xed\xbf\xbf"),     /* the last one */
                 UTF8("\xf4\x90\x80\x80"), /* U+110000 */
                 UTF8("\xf5\x80\x80\x80"),
                 UTF8("\xf8\x88\x80\x80\x80"), /* five bytes, as once was allowed */
@@ -284,8 +284,8 @@ SCN_TEST(utf8, agrees_with_the_definition_on_all_texts_of_up_to_two_bytes)
 SCN_TEST(utf8, agrees_with_the_definition_on_random_texts)
 {
         /* Bytes at the borders of the rules, so that long forms arise at all. */
-        static const uint8_t pool[] = {'a', 0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xbf, 0x80, 0xc1, 0xc2, 0xdf,
-                0xe0, 0xe1, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xf5, 0xff};
+        static const uint8_t pool[] = {'a', 0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xbf, 0x80, 0xc1, 0xc2,
+                0xdf, 0xe0, 0xe1, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xf5, 0xff};
         uint64_t seed = scn_test_seed(1);
         struct scn_random random = scn_random_from_seed(seed);
         unsigned valid_count = 0;
