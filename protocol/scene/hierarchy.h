@@ -15,8 +15,10 @@
  * once. A dirty update equals a full one bit for bit, on every instruction set: all kernels do the same float
  * operations in the same order, and this library is built with -ffp-contract=off.
  *
- * Nothing here allocates but scn_hierarchy_reserve() (and scn_hierarchy_update(), which falls back to a slower
- * walk when memory is out, so it cannot fail). Nothing recurses. */
+ * Worlds are kept for what hangs on the root. What has been unlinked and not linked again has links and local
+ * transforms, but neither staleness nor a world that means anything; linking makes it stale.
+ *
+ * Nothing here allocates but scn_hierarchy_create() and scn_hierarchy_reserve(). Nothing recurses. */
 
 #include <scn/error.h>
 #include <scn/types.h>
@@ -48,12 +50,13 @@ enum scn_kernel {
 
 bool scn_kernel_is_available(enum scn_kernel kernel);
 
-/* Starts empty. The root is the first slot linked with parent SCN_SLOT_NONE. NULL: out of memory. */
+/* Starts empty. The root is the slot linked with parent SCN_SLOT_NONE; there is at most one. NULL: out of memory. */
 struct scn_hierarchy *scn_hierarchy_create(void);
 void scn_hierarchy_destroy(struct scn_hierarchy *hierarchy);
 void scn_hierarchy_set_kernel(struct scn_hierarchy *hierarchy, enum scn_kernel kernel);
 
-/* Room for slots 0 .. slot_count - 1. Fresh slots are unlinked, with the identity transform. */
+/* Room for slots 0 .. slot_count - 1. Fresh slots are unlinked, with the identity transform. SCN_E_NO_MEMORY; the
+ * hierarchy is then as before. */
 SCN_NODISCARD enum scn_error scn_hierarchy_reserve(struct scn_hierarchy *hierarchy, uint32_t slot_count);
 
 /* An unlinked slot, with or without children beneath it, becomes the child of `parent` right after `previous`
@@ -66,15 +69,15 @@ void scn_hierarchy_unlink(struct scn_hierarchy *hierarchy, uint32_t slot);
 
 /* Stores the bits given and marks the slot's subtree stale. */
 void scn_hierarchy_set_local(struct scn_hierarchy *hierarchy, uint32_t slot, const struct scn_trs *local);
-struct scn_trs scn_hierarchy_local(const struct scn_hierarchy *hierarchy, uint32_t slot);
+static inline struct scn_trs scn_hierarchy_local(const struct scn_hierarchy *hierarchy, uint32_t slot);
 
 /* SCN_SLOT_NONE where there is none; children_count of a slot without children is 0. */
-uint32_t scn_hierarchy_parent(const struct scn_hierarchy *hierarchy, uint32_t slot);
-uint32_t scn_hierarchy_first_child(const struct scn_hierarchy *hierarchy, uint32_t slot);
-uint32_t scn_hierarchy_last_child(const struct scn_hierarchy *hierarchy, uint32_t slot);
-uint32_t scn_hierarchy_next(const struct scn_hierarchy *hierarchy, uint32_t slot);
-uint32_t scn_hierarchy_previous(const struct scn_hierarchy *hierarchy, uint32_t slot);
-uint32_t scn_hierarchy_children_count(const struct scn_hierarchy *hierarchy, uint32_t slot);
+static inline uint32_t scn_hierarchy_parent(const struct scn_hierarchy *hierarchy, uint32_t slot);
+static inline uint32_t scn_hierarchy_first_child(const struct scn_hierarchy *hierarchy, uint32_t slot);
+static inline uint32_t scn_hierarchy_last_child(const struct scn_hierarchy *hierarchy, uint32_t slot);
+static inline uint32_t scn_hierarchy_next(const struct scn_hierarchy *hierarchy, uint32_t slot);
+static inline uint32_t scn_hierarchy_previous(const struct scn_hierarchy *hierarchy, uint32_t slot);
+static inline uint32_t scn_hierarchy_children_count(const struct scn_hierarchy *hierarchy, uint32_t slot);
 
 /* The next slot of a walk over the subtree of `top`, parents before children, siblings in order; `top` itself
  * is where the walk begins. SCN_SLOT_NONE at the end. */
@@ -98,5 +101,8 @@ SCN_NODISCARD enum scn_error scn_hierarchy_world(
 
 struct scn_hierarchy_counters scn_hierarchy_counters(const struct scn_hierarchy *hierarchy);
 void scn_hierarchy_reset_counters(struct scn_hierarchy *hierarchy);
+
+/* The definitions of what is inline above. */
+#include "protocol/scene/hierarchy_inline.h"
 
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_TESTS_BENCH_BENCH_H
+#define SCN_TESTS_BENCH_BENCH_H
+
+/* Timing and printing for the benchmarks. A benchmark prints what it measured beside the budget of DESIGN §10 and
+ * says "ok" or "over"; it fails nothing, for the machine is shared. */
+
+#include <scn/types.h>
+
+/* Monotonic, in nanoseconds. */
+double scn_bench_now_ns(void);
+
+/* Runs `once` a few times and returns the time of the fastest run. */
+double scn_bench_best_ns(uint32_t runs, void (*once)(void *data), void *data);
+
+#define SCN_BENCH_NO_BUDGET 0.0
+
+void scn_bench_heading(const char *text);
+/* One row of the table; a number above its budget is called "over". */
+void scn_bench_row(const char *what, double value, const char *unit, double budget);
+/* The same for a ratio that should be at least the one given. */
+void scn_bench_ratio(const char *what, double value, double at_least);
+
+#endif
