@@ -14,6 +14,9 @@
 #include <scn/error.h>
 #include <scn/types.h>
 
+/* Notifications of one observable inside each other; more is a mistake of ours (asserts). */
+#define SCN_OBSERVER_NESTING_MAX 64
+
 struct scn_observable;
 struct scn_observer;
 
@@ -41,8 +44,8 @@ struct scn_observer_options {
 struct scn_observable *scn_observable_create(void);
 void scn_observable_destroy(struct scn_observable *observable);
 
-/* *observer_out is a handle owned by the observable: valid until removed, or, for a once-observer, until its
- * call has returned. SCN_E_NO_MEMORY. */
+/* *observer_out is a handle owned by the observable: valid until removed; a once-observer counts as removed from
+ * the moment it is called. SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_observable_add(struct scn_observable *observable,
         const struct scn_observer_options *options, struct scn_observer **observer_out);
 
@@ -56,8 +59,8 @@ bool scn_observable_make_last(struct scn_observable *observable, const struct sc
 /* How many would be called by an event with mask -1. */
 uint32_t scn_observable_count(const struct scn_observable *observable);
 
-/* Tells everybody concerned. *was_completed_out: false if an observer said skip_next, else true, also with no
- * observers; NULL is allowed. Returns the error of the observer that ended it. */
+/* Tells everybody concerned. *was_completed_out: false if an observer said skip_next or failed, else true, also
+ * with no observers; NULL is allowed. Returns the error of the observer that ended it. */
 SCN_NODISCARD enum scn_error scn_observable_notify(
         struct scn_observable *observable, uint32_t mask, const void *data, bool *was_completed_out);
 

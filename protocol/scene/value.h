@@ -30,11 +30,16 @@
 /* Appends the canonical spelling of the one object in `input` to `canonical` (never longer than the input).
  * SCN_E_BAD_VALUE: malformed, cut short, bytes left over, a kind not permitted, or nil on top;
  * SCN_E_VALUE_TOO_LARGE, SCN_E_VALUE_TOO_DEEP, SCN_E_BAD_UTF8, SCN_E_NOT_FINITE, SCN_E_DUPLICATE_KEY,
- * SCN_E_NO_MEMORY. The buffer is then as before. */
+ * SCN_E_NO_MEMORY, SCN_E_TOO_LARGE (the buffer's own maximum). The buffer is then as before.
+ * The limit of bytes is one of the canonical spelling. */
 SCN_NODISCARD enum scn_error scn_value_canonicalise(
         struct scn_slice input, const struct scn_limits *limits, struct scn_buffer *canonical);
 
-/* True if the bytes are one value in canonical spelling and within the limits. */
+/* SCN_OK if the bytes are one value in canonical spelling and within the limits. SCN_E_BAD_VALUE also if it is
+ * another spelling; else as above. Allocates only for maps of many keys. */
+SCN_NODISCARD enum scn_error scn_value_check(struct scn_slice input, const struct scn_limits *limits);
+
+/* Whether scn_value_check() finds nothing; thus false too if memory is out. */
 bool scn_value_is_canonical(struct scn_slice input, const struct scn_limits *limits);
 
 /* A number as a peer spelled it: msgpack and JSON know four families, and all must mean the same (CASES B39). */
