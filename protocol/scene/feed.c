@@ -163,7 +163,10 @@ static void drop_removed_node(struct scn_document *document, uint32_t number)
         const struct scn_past *entry = scn_past_at(document, number);
         const uint32_t ref = SCN_PAST_BIT | (number & SCN_PAST_MASK);
         scn_feed_remove(document, ref);
-        scn_table_remove_id(document, entry->id, ref);
+        /* A newer life may have the name by now; in a replica also the id, of a node that left and came back. */
+        if (scn_table_find_id(document, entry->id) == ref) {
+                scn_table_remove_id(document, entry->id, ref);
+        }
         if (scn_table_find_uid(document, entry->uid) == ref) {
                 scn_table_remove_uid(document, entry->uid, ref);
         }

@@ -539,10 +539,15 @@ enum scn_error scn_mutate_add(struct scn_mutation *mutation, struct scn_new_node
                 free_new_node(new);
                 return error;
         }
-        const uint32_t former = scn_table_find_uid(document, new->uid);
-        SCN_ASSERT(former == SCN_NONE || (former & SCN_PAST_BIT) != 0);
-        if (former != SCN_NONE) {
-                scn_table_remove_uid(document, new->uid, former);
+        const uint32_t former_uid = scn_table_find_uid(document, new->uid);
+        const uint32_t former_id = scn_table_find_id(document, new->id);
+        SCN_ASSERT(former_uid == SCN_NONE || (former_uid & SCN_PAST_BIT) != 0);
+        SCN_ASSERT(former_id == SCN_NONE || (former_id & SCN_PAST_BIT) != 0);
+        if (former_uid != SCN_NONE) {
+                scn_table_remove_uid(document, new->uid, former_uid);
+        }
+        if (former_id != SCN_NONE) {
+                scn_table_remove_id(document, new->id, former_id);
         }
         fill_node(mutation, slot, new);
         struct scn_node *node = scn_node_at(document, slot);
@@ -556,7 +561,7 @@ enum scn_error scn_mutate_add(struct scn_mutation *mutation, struct scn_new_node
         }
         link_with_digest(document, slot, new->parent, new->previous);
         scn_digests_of_node(document, slot, ~SCN_MASK_STRUCTURE, false, &document->digests);
-        scn_log_push(mutation->changes, former);
+        scn_log_push(mutation->changes, (uint64_t)former_id << 32 | former_uid);
         scn_log_push_header(mutation->changes, SCN_LOG_ADD, slot, 0);
         mutation->changes->mask |= SCN_MASK_STRUCTURE | SCN_MASK_NAME | SCN_MASK_TRANSFORM |
                 (node->props != NULL ? SCN_MASK_PROPERTIES : 0);

@@ -74,18 +74,24 @@ static void roll_back_move(struct scn_document *document, struct scn_changes *ch
 
 static void roll_back_add(struct scn_document *document, struct scn_changes *changes, uint32_t slot)
 {
-        const uint32_t former = (uint32_t)scn_log_pop(changes);
+        const uint64_t former = scn_log_pop(changes);
+        const uint32_t former_uid = (uint32_t)former;
+        const uint32_t former_id = (uint32_t)(former >> 32);
         struct scn_node *node = scn_node_at(document, slot);
         scn_order_unlinking(document, slot);
         scn_hierarchy_unlink(document->hierarchy, slot);
         scn_feed_remove(document, slot);
         scn_table_remove_id(document, node->id, slot);
         scn_table_remove_uid(document, node->uid, slot);
-        if (former != SCN_NONE) {
-                scn_table_add_uid(document, node->uid, former);
+        if (former_uid != SCN_NONE) {
+                scn_table_add_uid(document, node->uid, former_uid);
+        }
+        if (former_id != SCN_NONE) {
+                scn_table_add_id(document, node->id, former_id);
         }
         scn_table_free_slot(document, slot);
         document->nodes_count--;
+        document->root = slot == document->root ? SCN_NONE : document->root;
 }
 
 /* The exact reverse of burying them: last buried, first dug out. */
