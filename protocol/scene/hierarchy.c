@@ -344,6 +344,10 @@ static void update_subtrees(struct scn_hierarchy *hierarchy, uint32_t tops_count
         list.count = tops_count;
         list_below(hierarchy, &list);
         run_list(hierarchy, list.slots, list.count);
+        /* Other marks, if there are any, may lie below the tops, where nothing is stale any more. */
+        uint32_t covered_count = tops_count < hierarchy->marks_count ? list.count : tops_count;
+        for (uint32_t i = 0; i < covered_count; i++)
+                hierarchy->locals[list.slots[i] & ~SCN_HIERARCHY_LEVEL].children &= ~SCN_HIERARCHY_MARK;
 }
 
 /* The leaves among the marks from `first` on whose mark no subtree has cleared. Clears the rest: theirs that are

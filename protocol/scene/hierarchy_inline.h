@@ -43,10 +43,10 @@ struct scn_hierarchy_links {
         uint32_t previous;
 };
 
-/* Recomputes the worlds of `slots` (entries with or without SCN_HIERARCHY_LEVEL) and clears the marks it meets.
+/* Recomputes the worlds of `slots` (entries with or without SCN_HIERARCHY_LEVEL).
  * Each has a parent, whose world is up to date or comes in an earlier level of the list. */
 typedef void (*scn_kernel_fn)(
-        struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t *slots, uint32_t count);
+        const struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t *slots, uint32_t count);
 
 struct scn_hierarchy {
         struct scn_hierarchy_local *locals; /* owned, as are all arrays */

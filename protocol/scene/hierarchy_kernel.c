@@ -9,6 +9,7 @@
  * AVX2. None of the targets below brings fused multiply-add. */
 
 #if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
 #define HAS_AVX2_BUILD 1
 #endif
 
@@ -16,6 +17,15 @@
 SCN_STATIC_ASSERT(FLT_EVAL_METHOD == 0, "worlds need arithmetic in 32 bits; on i386 build with -mfpmath=sse");
 SCN_STATIC_ASSERT(sizeof(struct scn_hierarchy_local) == 48, "the kernel reads three quads");
 SCN_STATIC_ASSERT(sizeof(struct scn_affine) == 48, "the kernel writes three quads");
+
+#define FLOATS_A_RECORD (sizeof(struct scn_affine) / sizeof(float))
+
+/* Loops over lanes must be written out, or gcc keeps the registers in memory; clang does it unasked. */
+#if defined(__clang__)
+#define UNROLL
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 
 #define LANES 1
 #define FLOATS float
@@ -38,6 +48,7 @@ static inline void compute_child(
         struct one_linear linear;
 
         one_turn_and_scale(trs->r, trs->s, &linear);
+        UNROLL
         for (uint32_t row = 0; row < 3; row++) {
                 float world[4];
                 one_multiply_row(&parent->m[4 * row], &linear, trs->t, world);
@@ -51,14 +62,11 @@ void scn_kernel_child(const struct scn_affine *parent, const struct scn_trs *trs
 }
 
 static void run_one(
-        struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t *slots, uint32_t count)
+        const struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t *slots, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++) {
                 uint32_t slot = slots[i] & ~SCN_HIERARCHY_LEVEL;
-                struct scn_hierarchy_local *local = &locals[slot];
-                compute_child(&worlds[local->parent], &local->trs, &worlds[slot]);
-                if ((local->children & SCN_HIERARCHY_MARK) != 0)
-                        local->children &= ~SCN_HIERARCHY_MARK;
+                compute_child(&worlds[locals[slot].parent], &locals[slot].trs, &worlds[slot]);
         }
 }
 
@@ -70,8 +78,10 @@ typedef float stored4 __attribute__((vector_size(16), aligned(4), may_alias));
 #define FLOATS floats4
 #define NAME(x) four_##x
 #define TARGET
-#define LOAD(nodes, index, quad) (*(const stored4 *)(const void *)((nodes)[index] + 4 * (quad)))
-#define STORE(nodes, index, quad, floats) (*(stored4 *)(void *)((nodes)[index] + 4 * (quad)) = (floats))
+#define LOAD(records, index, quad)                                                                      \
+        (*(const stored4 *)(const void *)((records)[index] + 4 * (quad)))
+#define STORE(records, index, quad, floats)                                                             \
+        (*(stored4 *)(void *)((records)[index] + 4 * (quad)) = (floats))
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define PAIR_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
@@ -87,14 +97,14 @@ typedef float floats8 __attribute__((vector_size(32)));
 #define FLOATS floats8
 #define NAME(x) eight_##x
 #define TARGET __attribute__((target("avx2")))
-#define QUAD(nodes, index, quad) (*(stored4 *)(void *)((nodes)[index] + 4 * (quad)))
-#define CONST_QUAD(nodes, index, quad) (*(const stored4 *)(const void *)((nodes)[index] + 4 * (quad)))
-#define LOAD(nodes, index, quad)                                                                                \
-        __builtin_shufflevector(CONST_QUAD(nodes, index, quad), CONST_QUAD(nodes, (index) + 4, quad), 0, 1, 2, 3, 4, \
-                5, 6, 7)
-#define STORE(nodes, index, quad, floats)                                                                       \
-        (QUAD(nodes, index, quad) = __builtin_shufflevector(floats, floats, 0, 1, 2, 3),                        \
-                QUAD(nodes, (index) + 4, quad) = __builtin_shufflevector(floats, floats, 4, 5, 6, 7))
+/* Intrinsics here, for with the shuffles that say the same gcc does not find the instructions that take the upper
+ * half from memory and put it there. */
+#define LOAD(records, index, quad)                                                                      \
+        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((records)[index] + 4 * (quad))),    \
+                _mm_loadu_ps((records)[(index) + 4] + 4 * (quad)), 1)
+#define STORE(records, index, quad, floats)                                                             \
+        (_mm_storeu_ps((records)[index] + 4 * (quad), _mm256_castps256_ps128(floats)),               \
+                _mm_storeu_ps((records)[(index) + 4] + 4 * (quad), _mm256_extractf128_ps(floats, 1)))
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
 #define PAIR_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)

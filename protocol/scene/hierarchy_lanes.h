@@ -12,8 +12,8 @@
  *   TARGET      the attribute that allows the instructions
  * and for more than one lane what each width has its own shuffles for; a "part" is four floats, a group of four
  * nodes fills one part of FLOATS:
- *   LOAD(index, quad)           the quad (16 bytes) of nodes index and index + 4, side by side
- *   STORE(index, quad, floats)  the reverse
+ *   LOAD(records, places, index, quad)           the quad (16 bytes) of nodes index and index + 4, side by side
+ *   STORE(records, places, index, quad, floats)  the reverse
  *   ZIP_LOW(a, b)  a0 b0 a1 b1        ZIP_HIGH(a, b)  a2 b2 a3 b3       in each part
  *   PAIR_LOW(a, b) a0 a1 b0 b1        PAIR_HIGH(a, b) a2 a3 b2 b3
  *   SPREAD(a, k)   ak ak ak ak */
@@ -73,97 +73,128 @@ static inline TARGET void NAME(transpose)(FLOATS quads[4])
         quads[3] = PAIR_HIGH(high01, high23);
 }
 
-static inline TARGET void NAME(load)(const float *const nodes[LANES], uint32_t quad, FLOATS components_out[4])
+/* `places` say how many floats before each record lie in the array. */
+static inline TARGET void NAME(load)(
+        const float *const records[LANES], uint32_t quad, FLOATS components_out[4])
 {
+        UNROLL
         for (uint32_t i = 0; i < 4; i++)
-                components_out[i] = LOAD(nodes, i, quad);
+                components_out[i] = LOAD(records, i, quad);
         NAME(transpose)(components_out);
 }
 
-static inline TARGET void NAME(store)(float *const nodes[LANES], uint32_t quad, FLOATS components[4])
+/* The same where all nodes of a part have one parent, as most siblings have. */
+static inline TARGET void NAME(load_shared)(const float *const records[LANES], uint32_t quad, FLOATS components_out[4])
 {
-        NAME(transpose)(components);
-        for (uint32_t i = 0; i < 4; i++)
-                STORE(nodes, i, quad, components[i]);
+        FLOATS shared = LOAD(records, 0, quad);
+
+        components_out[0] = SPREAD(shared, 0);
+        components_out[1] = SPREAD(shared, 1);
+        components_out[2] = SPREAD(shared, 2);
+        components_out[3] = SPREAD(shared, 3);
 }
 
-/* The world transforms of LANES nodes, none of which is another's parent. */
+static inline TARGET void NAME(store)(
+        float *const records[LANES], uint32_t quad, FLOATS components[4])
+{
+        NAME(transpose)(components);
+        UNROLL
+        for (uint32_t i = 0; i < 4; i++)
+                STORE(records, i, quad, components[i]);
+}
+
+static inline TARGET void NAME(load_locals)(const float *const locals[LANES],
+        FLOATS translation_out[3], struct NAME(linear) *linear_out)
+{
+        FLOATS quads[3][4];
+
+        UNROLL
+        for (uint32_t quad = 0; quad < 3; quad++)
+                NAME(load)(locals, quad, quads[quad]);
+        FLOATS rotation[4] = {quads[0][3], quads[1][0], quads[1][1], quads[1][2]};
+        FLOATS scale[3] = {quads[1][3], quads[2][0], quads[2][1]};
+        NAME(turn_and_scale)(rotation, scale, linear_out);
+        UNROLL
+        for (uint32_t i = 0; i < 3; i++)
+                translation_out[i] = quads[0][i];
+}
+
+/* The world transforms of LANES nodes, none of which is another's parent; only the first may start a level. */
 static inline TARGET void NAME(compute)(
-        struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t slots[LANES])
+        const struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t slots[LANES])
 {
         const float *nodes[LANES];
         const float *parents[LANES];
         float *results[LANES];
-        uint32_t marks = 0;
-        uint32_t strangers = 0; /* bits in which parents differ within a group of four */
+        uint32_t strangers = 0; /* bits in which the parents of a group of four differ */
+        uint32_t first_parent = 0;
 
+        UNROLL
         for (uint32_t i = 0; i < LANES; i++) {
-                uint32_t slot = slots[i] & ~SCN_HIERARCHY_LEVEL;
-                const struct scn_hierarchy_local *local = &locals[slot];
-                strangers |= local->parent ^ locals[slots[i & ~3u] & ~SCN_HIERARCHY_LEVEL].parent;
-                marks |= local->children;
-                nodes[i] = local->trs.t;
-                parents[i] = worlds[local->parent].m;
+                uint32_t slot = i == 0 ? slots[i] & ~SCN_HIERARCHY_LEVEL : slots[i];
+                uint32_t parent = locals[slot].parent;
+                first_parent = i % 4 == 0 ? parent : first_parent;
+                strangers |= parent ^ first_parent;
+                nodes[i] = locals[slot].trs.t;
                 results[i] = worlds[slot].m;
+                parents[i] = worlds[parent].m;
         }
 
-        FLOATS quads[3][4];
-        for (uint32_t quad = 0; quad < 3; quad++)
-                NAME(load)(nodes, quad, quads[quad]);
-        FLOATS rotation[4] = {quads[0][3], quads[1][0], quads[1][1], quads[1][2]};
-        FLOATS scale[3] = {quads[1][3], quads[2][0], quads[2][1]};
+        FLOATS translation[3];
         struct NAME(linear) linear;
-        NAME(turn_and_scale)(rotation, scale, &linear);
-
+        NAME(load_locals)(nodes, translation, &linear);
+        UNROLL
         for (uint32_t row = 0; row < 3; row++) {
                 FLOATS parent[4];
-                if (strangers == 0) {
-                        FLOATS shared = LOAD(parents, 0, row);
-                        parent[0] = SPREAD(shared, 0);
-                        parent[1] = SPREAD(shared, 1);
-                        parent[2] = SPREAD(shared, 2);
-                        parent[3] = SPREAD(shared, 3);
-                } else {
-                        NAME(load)(parents, row, parent);
-                }
                 FLOATS world[4];
-                NAME(multiply_row)(parent, &linear, quads[0], world);
+                if (strangers == 0)
+                        NAME(load_shared)(parents, row, parent);
+                else
+                        NAME(load)(parents, row, parent);
+                NAME(multiply_row)(parent, &linear, translation, world);
                 NAME(store)(results, row, world);
-        }
-
-        if ((marks & SCN_HIERARCHY_MARK) != 0) {
-                for (uint32_t i = 0; i < LANES; i++)
-                        locals[slots[i] & ~SCN_HIERARCHY_LEVEL].children &= ~SCN_HIERARCHY_MARK;
         }
 }
 
-/* How many entries from the first on may be computed together: up to the next level's start. */
+/* How many of the first entries belong to one level and so may be computed together: LANES or fewer. */
 static inline TARGET uint32_t NAME(count_together)(const uint32_t *slots, uint32_t count)
 {
+        uint32_t starts = 0;
         uint32_t together = 1;
-        while (together < count && together < LANES && (slots[together] & SCN_HIERARCHY_LEVEL) == 0)
+
+        if (count >= LANES) {
+                UNROLL
+                for (uint32_t i = 1; i < LANES; i++)
+                        starts |= slots[i];
+                if ((starts & SCN_HIERARCHY_LEVEL) == 0)
+                        return LANES;
+                count = LANES;
+        }
+        while (together < count && (slots[together] & SCN_HIERARCHY_LEVEL) == 0)
                 together++;
         return together;
 }
 
 static TARGET void NAME(run)(
-        struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t *slots, uint32_t count)
+        const struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t *slots, uint32_t count)
 {
-        uint32_t done = 0;
-        while (done < count) {
-                uint32_t together = NAME(count_together)(slots + done, count - done);
-                if (together == LANES) {
-                        NAME(compute)(locals, worlds, slots + done);
-                } else if (together == 1) {
-                        run_one(locals, worlds, slots + done, 1);
-                } else {
-                        /* The last node fills the lanes left over: it is computed several times, alike. */
-                        uint32_t padded[LANES];
-                        for (uint32_t i = 0; i < LANES; i++)
-                                padded[i] = slots[done + (i < together ? i : together - 1)];
-                        NAME(compute)(locals, worlds, padded);
+        uint32_t padded[LANES];
+
+        for (uint32_t done = 0; done < count;) {
+                const uint32_t *together = slots + done;
+                uint32_t together_count = NAME(count_together)(together, count - done);
+                done += together_count;
+                if (together_count == 1) {
+                        run_one(locals, worlds, together, 1);
+                        continue;
                 }
-                done += together;
+                /* The last node fills the lanes left over: it is computed several times, alike. */
+                if (together_count < LANES) {
+                        for (uint32_t i = 0; i < LANES; i++)
+                                padded[i] = together[i < together_count ? i : together_count - 1];
+                        together = padded;
+                }
+                NAME(compute)(locals, worlds, together);
         }
 }
 
