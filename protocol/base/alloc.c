@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBLING_COUNT_MAX ((size_t)64 * 1024)
+#define DOUBLING_COUNT_MAX ((size_t)4096)
 #define COUNT_MIN ((size_t)8)
 #define ALIGNMENT_MAX ((size_t)4096)
 
@@ -114,7 +114,7 @@ static size_t grown(size_t capacity)
 {
         if (capacity < COUNT_MIN)
                 return COUNT_MIN;
-        size_t step = capacity < DOUBLING_COUNT_MAX ? capacity : capacity / 8;
+        size_t step = capacity < DOUBLING_COUNT_MAX ? capacity : capacity / 32;
         return capacity <= SIZE_MAX - step ? capacity + step : SIZE_MAX;
 }
 

@@ -21,7 +21,7 @@ void *scn_alloc_aligned(size_t alignment, size_t size);
 /* NULL is allowed. */
 void scn_free(void *block);
 
-/* Makes room for at least count_needed elements of element_size bytes: doubles while small, grows by an eighth
+/* Makes room for at least count_needed elements of element_size bytes: doubles while small, grows by a thirty-second
  * when large, so that a big table wastes little. *array and *capacity change together, or not at all (false:
  * out of memory, or count_needed above count_max). */
 bool scn_grow(void **array, size_t *capacity, size_t element_size, size_t count_needed, size_t count_max);

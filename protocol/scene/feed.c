@@ -30,7 +30,7 @@ uint32_t scn_feed_previous(const struct scn_document *document, uint32_t ref)
 scn_revision scn_feed_revision(const struct scn_document *document, uint32_t ref)
 {
         return (ref & SCN_PAST_BIT) != 0 ? scn_past_at(document, ref & SCN_PAST_MASK)->revision
-                                         : scn_node_at(document, ref)->changed;
+                                         : scn_node_changed(scn_node_at(document, ref));
 }
 
 void scn_feed_insert(struct scn_document *document, uint32_t ref, uint32_t previous)

@@ -11,7 +11,7 @@
 /* Behind each kind the payload words, in the order in which they are pushed. */
 enum scn_log_kind {
         SCN_LOG_STAMP,    /* revision_client, writer_client; number: the field */
-        SCN_LOG_FEED,     /* changed, previous reference */
+        SCN_LOG_FEED,     /* the previous reference */
         SCN_LOG_MARK,     /* an old revision for each ancestor from the slot up, then their count; number: channel */
         SCN_LOG_TRS,      /* the local transform, five words */
         SCN_LOG_NAME,     /* the old text */

@@ -181,23 +181,21 @@ enum scn_error scn_mutate_mark(
 static enum scn_error touch_feed(struct scn_mutation *mutation, uint32_t slot)
 {
         struct scn_document *document = mutation->document;
-        struct scn_node *node = scn_node_at(document, slot);
-        if (node->changed == mutation->revision) {
+        const struct scn_node *node = scn_node_at(document, slot);
+        if (scn_node_changed(node) == mutation->revision) {
                 return SCN_OK;
         }
-        if (log_reserve(mutation->changes, 3) != SCN_OK) {
+        if (log_reserve(mutation->changes, 2) != SCN_OK) {
                 return SCN_E_NO_MEMORY;
         }
-        scn_log_push(mutation->changes, node->changed);
         scn_log_push(mutation->changes, node->feed_previous);
         scn_log_push_header(mutation->changes, SCN_LOG_FEED, slot, 0);
         scn_feed_remove(document, slot);
         scn_feed_append(document, slot);
-        node->changed = mutation->revision;
         return SCN_OK;
 }
 
-/* Feed and marks of a changed field. */
+/* Feed and marks of a field about to change: before its stamp, for the stamps say whether the feed knows. */
 static enum scn_error touch(struct scn_mutation *mutation, uint32_t slot, enum scn_channel channel)
 {
         const enum scn_error error = touch_feed(mutation, slot);
@@ -224,8 +222,8 @@ static enum scn_error set_stamp(struct scn_mutation *mutation, uint32_t slot, en
 
 enum scn_error scn_mutate_stamp(struct scn_mutation *mutation, uint32_t slot, enum scn_field field)
 {
-        const enum scn_error error = set_stamp(mutation, slot, field);
-        return error != SCN_OK ? error : touch(mutation, slot, scn_channel_of(field));
+        const enum scn_error error = touch(mutation, slot, scn_channel_of(field));
+        return error != SCN_OK ? error : set_stamp(mutation, slot, field);
 }
 
 /* --- Values --- */
@@ -252,8 +250,8 @@ enum scn_error scn_mutate_trs(
 
         const struct scn_uid uid = scn_node_at(document, slot)->uid;
         struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_TRANSFORM];
-        enum scn_error error = SCN_OK;
-        if ((fields & SCN_FIELDS_TRANSLATION) != 0) {
+        enum scn_error error = touch(mutation, slot, SCN_CHANNEL_TRANSFORM);
+        if ((fields & SCN_FIELDS_TRANSLATION) != 0 && error == SCN_OK) {
                 change_digest(sum, scn_digest_translation(uid, before.t), scn_digest_translation(uid, trs->t));
                 error = set_stamp(mutation, slot, SCN_FIELD_TRANSLATION);
         }
@@ -265,7 +263,7 @@ enum scn_error scn_mutate_trs(
                 change_digest(sum, scn_digest_scale(uid, before.s), scn_digest_scale(uid, trs->s));
                 error = set_stamp(mutation, slot, SCN_FIELD_SCALE);
         }
-        return error != SCN_OK ? error : touch(mutation, slot, SCN_CHANNEL_TRANSFORM);
+        return error;
 }
 
 enum scn_error scn_mutate_name(struct scn_mutation *mutation, uint32_t slot, struct scn_text *name)
@@ -333,7 +331,8 @@ enum scn_error scn_mutate_property(struct scn_mutation *mutation, uint32_t slot,
         bool is_known;
         const uint32_t index = scn_props_find(node->props, scn_prop_view(text).key, &is_known);
         const uint32_t count = node->props == NULL ? 0 : node->props->count;
-        if (log_reserve(changes, 5) != SCN_OK || (!is_known && scn_props_reserve(node, count + 1) != SCN_OK)) {
+        if (touch(mutation, slot, SCN_CHANNEL_PROPERTIES) != SCN_OK || log_reserve(changes, 5) != SCN_OK ||
+                (!is_known && scn_props_reserve(node, count + 1) != SCN_OK)) {
                 scn_free(text);
                 return SCN_E_NO_MEMORY;
         }
@@ -352,11 +351,11 @@ enum scn_error scn_mutate_property(struct scn_mutation *mutation, uint32_t slot,
                 node->props->living_count += text->value_size > 0;
                 node->props->living_count -= before.text->value_size > 0;
                 node->props->items[index] = prop;
+                node->props->revision = mutation->revision;
         } else {
                 scn_props_insert(node, index, prop);
         }
-        const enum scn_error error = text->value_size == 0 ? remember_emptied(mutation, slot) : SCN_OK;
-        return error != SCN_OK ? error : touch(mutation, slot, SCN_CHANNEL_PROPERTIES);
+        return text->value_size == 0 ? remember_emptied(mutation, slot) : SCN_OK;
 }
 
 /* --- Places --- */
@@ -507,7 +506,6 @@ static void fill_node(struct scn_mutation *mutation, uint32_t slot, struct scn_n
         node->id = new->id;
         node->uid = new->uid;
         node->birth = mutation->revision;
-        node->changed = mutation->revision;
         node->name = new->name;
         node->props = new->props;
         for (int field = 0; field < SCN_FIELD_COUNT; field++) {
@@ -515,6 +513,7 @@ static void fill_node(struct scn_mutation *mutation, uint32_t slot, struct scn_n
         }
         for (uint32_t i = 0; node->props != NULL && i < node->props->count; i++) {
                 node->props->items[i].stamp = stamp;
+                node->props->revision = mutation->revision;
         }
         for (int channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
                 const bool is_there = channel != SCN_CHANNEL_PROPERTIES || node->props != NULL;

@@ -7,9 +7,15 @@
 
 #include <string.h>
 
+/* Counts stand beside the numbers, so that a position is summed up without visiting the blocks. */
+struct entry {
+        uint32_t number; /* of the block */
+        uint32_t count;  /* slots in it */
+};
+
 /* One row: the children of one parent. */
 struct scn_order_row {
-        uint32_t *blocks; /* numbers, left to right */
+        struct entry *blocks; /* left to right */
         size_t capacity;
         uint32_t count;
 };
@@ -17,7 +23,6 @@ struct scn_order_row {
 struct scn_order_block {
         struct scn_order_row *row;
         uint32_t ordinal; /* position in row->blocks */
-        uint32_t count;
         uint32_t slots[SCN_ORDER_BLOCK_MAX];
 };
 
@@ -25,6 +30,11 @@ static struct scn_order_block *block_of(const struct scn_document *document, uin
 {
         const uint32_t number = scn_node_at(document, slot)->order_block;
         return number == SCN_NONE ? NULL : document->order_blocks[number];
+}
+
+static struct entry *entry_of(const struct scn_order_block *block)
+{
+        return &block->row->blocks[block->ordinal];
 }
 
 /* The row over a parent's children, or NULL. */
@@ -40,7 +50,7 @@ static uint32_t position_in(const struct scn_order_block *block, uint32_t slot)
         uint32_t position = 0;
         while (block->slots[position] != slot) {
                 position++;
-                SCN_ASSERT(position < block->count);
+                SCN_ASSERT(position < entry_of(block)->count);
         }
         return position;
 }
@@ -48,7 +58,7 @@ static uint32_t position_in(const struct scn_order_block *block, uint32_t slot)
 static void renumber(struct scn_document *document, struct scn_order_row *row, uint32_t from)
 {
         for (uint32_t i = from; i < row->count; i++) {
-                document->order_blocks[row->blocks[i]]->ordinal = i;
+                document->order_blocks[row->blocks[i].number]->ordinal = i;
         }
 }
 
@@ -77,9 +87,8 @@ static enum scn_error insert_block(struct scn_document *document, struct scn_ord
         struct scn_order_block *block = document->order_blocks[number];
         document->order_blocks_free = block->ordinal;
         block->row = row;
-        block->count = 0;
         memmove(&row->blocks[ordinal + 1], &row->blocks[ordinal], (row->count - ordinal) * sizeof row->blocks[0]);
-        row->blocks[ordinal] = number;
+        row->blocks[ordinal] = (struct entry){number, 0};
         row->count++;
         renumber(document, row, ordinal);
         return SCN_OK;
@@ -97,11 +106,12 @@ static void release_block(struct scn_document *document, uint32_t number)
 static void destroy_row(struct scn_document *document, struct scn_order_row *row)
 {
         for (uint32_t i = 0; i < row->count; i++) {
-                const struct scn_order_block *block = document->order_blocks[row->blocks[i]];
-                for (uint32_t k = 0; k < block->count; k++) {
+                const struct entry *entry = &row->blocks[i];
+                const struct scn_order_block *block = document->order_blocks[entry->number];
+                for (uint32_t k = 0; k < entry->count; k++) {
                         scn_node_at(document, block->slots[k])->order_block = SCN_NONE;
                 }
-                release_block(document, row->blocks[i]);
+                release_block(document, entry->number);
         }
         scn_free(row->blocks);
         scn_free(row);
@@ -114,18 +124,18 @@ static struct scn_order_row *build_row(struct scn_document *document, uint32_t p
         if (row == NULL) {
                 return NULL;
         }
-        struct scn_order_block *block = NULL;
+        struct entry *entry = NULL;
         uint32_t slot = scn_hierarchy_first_child(document->hierarchy, parent);
         for (; slot != SCN_NONE; slot = scn_hierarchy_next(document->hierarchy, slot)) {
-                if (block == NULL || block->count == SCN_ORDER_BLOCK_MAX / 4 * 3) {
+                if (entry == NULL || entry->count == SCN_ORDER_BLOCK_MAX / 4 * 3) {
                         if (insert_block(document, row, row->count) != SCN_OK) {
                                 destroy_row(document, row);
                                 return NULL;
                         }
-                        block = document->order_blocks[row->blocks[row->count - 1]];
+                        entry = &row->blocks[row->count - 1];
                 }
-                block->slots[block->count++] = slot;
-                scn_node_at(document, slot)->order_block = row->blocks[block->ordinal];
+                document->order_blocks[entry->number]->slots[entry->count++] = slot;
+                scn_node_at(document, slot)->order_block = entry->number;
         }
         return row;
 }
@@ -157,7 +167,7 @@ uint32_t scn_order_index(struct scn_document *document, uint32_t slot)
         }
         const struct scn_order_block *block = block_of(document, slot);
         for (uint32_t i = 0; i < block->ordinal; i++) {
-                index += document->order_blocks[row->blocks[i]]->count;
+                index += row->blocks[i].count;
         }
         return index + position_in(block, slot);
 }
@@ -175,11 +185,10 @@ uint32_t scn_order_child(struct scn_document *document, uint32_t parent, uint32_
         }
         for (uint32_t i = 0;; i++) {
                 SCN_ASSERT(i < row->count);
-                const struct scn_order_block *block = document->order_blocks[row->blocks[i]];
-                if (index < block->count) {
-                        return block->slots[index];
+                if (index < row->blocks[i].count) {
+                        return document->order_blocks[row->blocks[i].number]->slots[index];
                 }
-                index -= block->count;
+                index -= row->blocks[i].count;
         }
 }
 
@@ -191,14 +200,14 @@ static enum scn_error split(struct scn_document *document, struct scn_order_bloc
         if (error != SCN_OK) {
                 return error;
         }
-        const uint32_t number = row->blocks[block->ordinal + 1];
-        struct scn_order_block *upper = document->order_blocks[number];
-        const uint32_t kept = SCN_ORDER_BLOCK_MAX / 2;
-        upper->count = block->count - kept;
-        memcpy(upper->slots, &block->slots[kept], upper->count * sizeof upper->slots[0]);
-        block->count = kept;
+        struct entry *lower = &row->blocks[block->ordinal];
+        struct entry *upper = lower + 1;
+        struct scn_order_block *added = document->order_blocks[upper->number];
+        lower->count = SCN_ORDER_BLOCK_MAX / 2;
+        upper->count = SCN_ORDER_BLOCK_MAX - lower->count;
+        memcpy(added->slots, &block->slots[lower->count], upper->count * sizeof added->slots[0]);
         for (uint32_t i = 0; i < upper->count; i++) {
-                scn_node_at(document, upper->slots[i])->order_block = number;
+                scn_node_at(document, added->slots[i])->order_block = upper->number;
         }
         return SCN_OK;
 }
@@ -213,7 +222,7 @@ void scn_order_linked(struct scn_document *document, uint32_t slot)
                 return;
         }
         struct scn_order_block *block = block_of(document, neighbour);
-        if (block->count == SCN_ORDER_BLOCK_MAX) {
+        if (entry_of(block)->count == SCN_ORDER_BLOCK_MAX) {
                 if (split(document, block) != SCN_OK) {
                         destroy_row(document, block->row);
                         return;
@@ -221,11 +230,12 @@ void scn_order_linked(struct scn_document *document, uint32_t slot)
                 block = block_of(document, neighbour);
         }
         const uint32_t position = previous == SCN_NONE ? 0 : position_in(block, previous) + 1;
+        struct entry *entry = entry_of(block);
         memmove(&block->slots[position + 1], &block->slots[position],
-                (block->count - position) * sizeof block->slots[0]);
+                (entry->count - position) * sizeof block->slots[0]);
         block->slots[position] = slot;
-        block->count++;
-        scn_node_at(document, slot)->order_block = block->row->blocks[block->ordinal];
+        entry->count++;
+        scn_node_at(document, slot)->order_block = entry->number;
 }
 
 void scn_order_unlinking(struct scn_document *document, uint32_t slot)
@@ -236,15 +246,16 @@ void scn_order_unlinking(struct scn_document *document, uint32_t slot)
         }
         const uint32_t position = position_in(block, slot);
         scn_node_at(document, slot)->order_block = SCN_NONE;
-        block->count--;
+        struct entry *entry = entry_of(block);
+        entry->count--;
         memmove(&block->slots[position], &block->slots[position + 1],
-                (block->count - position) * sizeof block->slots[0]);
-        if (block->count > 0) {
+                (entry->count - position) * sizeof block->slots[0]);
+        if (entry->count > 0) {
                 return;
         }
         struct scn_order_row *row = block->row;
         const uint32_t ordinal = block->ordinal;
-        release_block(document, row->blocks[ordinal]);
+        release_block(document, entry->number);
         row->count--;
         memmove(&row->blocks[ordinal], &row->blocks[ordinal + 1],
                 (row->count - ordinal) * sizeof row->blocks[0]);
@@ -267,7 +278,7 @@ void scn_order_finish(struct scn_document *document)
 {
         for (uint32_t i = 0; i < document->order_blocks_count; i++) {
                 struct scn_order_row *row = document->order_blocks[i]->row;
-                if (row != NULL && row->blocks[row->count - 1] == i) {
+                if (row != NULL && row->blocks[row->count - 1].number == i) {
                         scn_free(row->blocks);
                         scn_free(row);
                 }
@@ -286,13 +297,14 @@ void scn_order_check(const struct scn_document *document, uint32_t parent)
                 return;
         }
         for (uint32_t i = 0; i < row->count; i++) {
-                const struct scn_order_block *block = document->order_blocks[row->blocks[i]];
+                const struct entry *entry = &row->blocks[i];
+                const struct scn_order_block *block = document->order_blocks[entry->number];
                 SCN_ASSERT(block->row == row);
                 SCN_ASSERT(block->ordinal == i);
-                SCN_ASSERT(block->count > 0);
-                for (uint32_t k = 0; k < block->count; k++) {
+                SCN_ASSERT(entry->count > 0);
+                for (uint32_t k = 0; k < entry->count; k++) {
                         SCN_ASSERT(block->slots[k] == slot);
-                        SCN_ASSERT(scn_node_at(document, slot)->order_block == row->blocks[i]);
+                        SCN_ASSERT(scn_node_at(document, slot)->order_block == entry->number);
                         slot = scn_hierarchy_next(document->hierarchy, slot);
                 }
         }

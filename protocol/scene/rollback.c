@@ -30,7 +30,6 @@ static void roll_back_feed(struct scn_document *document, struct scn_changes *ch
         const uint32_t previous = (uint32_t)scn_log_pop(changes);
         scn_feed_remove(document, slot);
         scn_feed_insert(document, slot, previous);
-        scn_node_at(document, slot)->changed = scn_log_pop(changes);
 }
 
 static void roll_back_property(struct scn_document *document, struct scn_changes *changes, uint32_t slot)
@@ -51,6 +50,7 @@ static void roll_back_property(struct scn_document *document, struct scn_changes
                 node->props->living_count -= new->value_size > 0;
                 node->props->items[index] = (struct scn_prop){stamp, old};
         }
+        scn_props_update_revision(node);
         scn_free(new);
 }
 
@@ -192,7 +192,6 @@ static void collect_entry(struct scn_document *document, struct scn_changes *cha
         const struct scn_log_header header = scn_log_pop_header(changes);
         switch (header.kind) {
         case SCN_LOG_STAMP:
-        case SCN_LOG_FEED:
                 changes->log_count -= 2;
                 break;
         case SCN_LOG_MARK: {
@@ -212,6 +211,7 @@ static void collect_entry(struct scn_document *document, struct scn_changes *cha
                 break;
         case SCN_LOG_EMPTIED:
                 break;
+        case SCN_LOG_FEED:
         case SCN_LOG_ADD:
         case SCN_LOG_MOVE:
                 changes->log_count -= 1;

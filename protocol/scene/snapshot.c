@@ -127,7 +127,6 @@ static struct scn_snapshot_row node_row(struct scn_snapshot_reader *reader)
                         .uid = node->uid,
                         .parent = scn_id_at(document, scn_hierarchy_parent(document->hierarchy, slot)),
                         .birth = node->birth,
-                        .changed = node->changed,
                         .name = scn_text_slice(node->name),
                         .trs = scn_hierarchy_local(document->hierarchy, slot),
                         .properties_count = node->props == NULL ? 0 : node->props->count,

@@ -45,7 +45,6 @@ struct scn_snapshot_node {
         struct scn_uid uid;
         scn_node_id parent;
         scn_revision birth;
-        scn_revision changed;
         scn_revision subtree_rev[SCN_CHANNEL_COUNT];
         struct scn_snapshot_stamp stamps[SCN_FIELD_COUNT];
         struct scn_slice name;

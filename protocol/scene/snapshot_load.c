@@ -100,7 +100,7 @@ static bool is_good_node(const struct scn_snapshot_loader *loader, const struct 
         const struct scn_document *document = loader->document;
         const scn_revision revision = loader->header.revision;
         bool is_good = row->id != 0 && row->id < loader->header.next_id && !scn_uid_is_none(row->uid) &&
-                row->birth <= row->changed && row->changed <= revision &&
+                row->birth <= revision &&
                 row->name.size <= document->limits.name_bytes_max &&
                 (row->name.data == NULL || scn_utf8_is_valid(row->name.data, row->name.size)) &&
                 scn_transform_check(row->trs.t, 3) == SCN_OK && scn_transform_check(row->trs.r, 4) == SCN_OK &&
@@ -115,7 +115,7 @@ static bool is_good_node(const struct scn_snapshot_loader *loader, const struct 
         for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
                 struct scn_stamp stamp;
                 is_good = is_good && read_stamp(loader, &row->stamps[field], &stamp) &&
-                        row->stamps[field].revision <= row->changed;
+                        row->stamps[field].revision >= row->birth;
         }
         return is_good;
 }
@@ -140,7 +140,6 @@ static void fill_node(struct scn_document *document, struct scn_node *node, cons
         node->id = row->id;
         node->uid = row->uid;
         node->birth = row->birth;
-        node->changed = row->changed;
         memcpy(node->subtree_rev, row->subtree_rev, sizeof node->subtree_rev);
         for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
                 const struct scn_snapshot_stamp *stamp = &row->stamps[field];
@@ -196,7 +195,7 @@ static enum scn_error load_property(struct scn_snapshot_loader *loader, const st
         struct scn_node *node = scn_node_at(document, loader->slot);
         bool is_known;
         const uint32_t index = scn_props_find(node->props, row->key, &is_known);
-        if (is_known || row->stamp.revision > node->changed) {
+        if (is_known) {
                 return SCN_E_BAD_SNAPSHOT;
         }
         struct scn_prop_text *text = scn_prop_text_create(row->key, row->value);
@@ -278,13 +277,19 @@ static enum scn_error load_past(struct scn_snapshot_loader *loader, const struct
         return scn_memo_put(&loader->moved, row->id, number);
 }
 
+/* Up to the horizon the order no longer matters, and may not show; see scn_node_changed(). */
+static bool is_after(const struct scn_document *document, uint32_t earlier, uint32_t later)
+{
+        const scn_revision revision = scn_feed_revision(document, earlier);
+        return revision <= document->horizon || revision <= scn_feed_revision(document, later);
+}
+
 static enum scn_error load_feed(struct scn_snapshot_loader *loader, scn_node_id id)
 {
         struct scn_document *document = loader->document;
         const uint32_t ref = scn_table_find_id(document, id);
         const uint32_t last = document->feed_last;
-        if (ref == SCN_NONE || loader->feed_left == 0 ||
-                (last != SCN_NONE && scn_feed_revision(document, last) > scn_feed_revision(document, ref))) {
+        if (ref == SCN_NONE || loader->feed_left == 0 || (last != SCN_NONE && !is_after(document, last, ref))) {
                 return SCN_E_BAD_SNAPSHOT;
         }
         /* One that is in already has a neighbour, or is alone. */

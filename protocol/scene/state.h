@@ -82,6 +82,7 @@ struct scn_prop {
 
 /* Sorted by key bytes. */
 struct scn_props {
+        scn_revision revision; /* of the latest change of any of them */
         uint32_t count;
         uint32_t capacity;
         uint32_t living_count; /* without removed keys */
@@ -93,7 +94,6 @@ struct scn_node {
         struct scn_stamp stamps[SCN_FIELD_COUNT];
         struct scn_uid uid;
         scn_revision birth;
-        scn_revision changed;   /* last change of any field: the node's position in the feed */
         scn_node_id id;         /* 0: the slot is free */
         uint32_t feed_previous; /* references; feed_next links free slots too */
         uint32_t feed_next;
@@ -104,7 +104,7 @@ struct scn_node {
         struct scn_props *props; /* owned; NULL: none */
 };
 
-SCN_STATIC_ASSERT(sizeof(struct scn_node) == 184, "a node is counted in DESIGN's 320 bytes");
+SCN_STATIC_ASSERT(sizeof(struct scn_node) == 176, "a node is counted in DESIGN's 320 bytes");
 
 #define SCN_PAGE_BITS 6
 #define SCN_PAGE_NODES (1u << SCN_PAGE_BITS)
@@ -177,6 +177,18 @@ struct scn_document {
 static inline struct scn_node *scn_node_at(const struct scn_document *document, uint32_t slot)
 {
         return &document->pages[slot >> SCN_PAGE_BITS][slot & (SCN_PAGE_NODES - 1)];
+}
+
+/* The last change of any field: what the node's position in the feed goes by. From the horizon on this is exact; a
+ * node whose last change was to remove a key may count as older once that key is forgotten. */
+static inline scn_revision scn_node_changed(const struct scn_node *node)
+{
+        scn_revision changed = node->props == NULL ? 0 : node->props->revision;
+        for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
+                const scn_revision revision = scn_stamp_revision(node->stamps[field]);
+                changed = revision > changed ? revision : changed;
+        }
+        return changed;
 }
 
 static inline struct scn_past *scn_past_at(const struct scn_document *document, uint32_t number)
@@ -267,6 +279,8 @@ uint32_t scn_props_find(const struct scn_props *props, struct scn_slice key, boo
 SCN_NODISCARD enum scn_error scn_props_reserve(struct scn_node *node, uint32_t count);
 void scn_props_insert(struct scn_node *node, uint32_t index, struct scn_prop prop);
 void scn_props_remove(struct scn_node *node, uint32_t index);
+/* Finds out anew when the latest of the changes was. */
+void scn_props_update_revision(struct scn_node *node);
 
 /* --- feed.c --- */
 

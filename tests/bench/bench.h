@@ -8,7 +8,7 @@
 
 #include <scn/types.h>
 
-/* Monotonic, in nanoseconds. */
+/* CPU time of this thread, in nanoseconds: what a busy neighbour does not stretch. */
 double scn_bench_now_ns(void);
 
 /* Runs `once` a few times and returns the time of the fastest run. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+#include "tests/bench/scene_document.h"
 #include "tests/bench/scene_worlds.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ static const struct {
         void (*run)(void);
 } parts[] = {
         {"worlds", bench_worlds},
+        {"document", bench_document},
 };
 
 static int is_chosen(const char *name, int argc, char **argv)

@@ -244,7 +244,6 @@ static void put_node(struct scn_buffer *dump, const struct scn_snapshot_node *no
         PUT(dump, node->uid);
         PUT(dump, node->parent);
         PUT(dump, node->birth);
-        PUT(dump, node->changed);
         PUT(dump, node->subtree_rev);
         for (int i = 0; i < SCN_FIELD_COUNT; i++) {
                 put_stamp(dump, &node->stamps[i]);
