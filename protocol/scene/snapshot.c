@@ -21,29 +21,6 @@ struct scn_snapshot_reader {
         uint32_t ref;      /* of the feed, to come */
 };
 
-/* Clients whose last stamp is gone are left behind. */
-static void mark_clients(struct scn_snapshot_reader *reader)
-{
-        const struct scn_document *document = reader->document;
-        for (uint32_t i = 0; i < document->nodes_count; i++) {
-                const struct scn_node *node = scn_node_at(document, reader->slots[i]);
-                for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
-                        reader->clients[scn_stamp_client(node->stamps[field])] = 1;
-                }
-                for (uint32_t k = 0; node->props != NULL && k < node->props->count; k++) {
-                        reader->clients[scn_stamp_client(node->props->items[k].stamp)] = 1;
-                }
-        }
-        for (uint32_t n = document->past_head; n != document->past_tail; n++) {
-                reader->clients[scn_past_at(document, n)->client] = 1;
-        }
-        uint32_t row = 0;
-        for (uint32_t i = 1; i < document->clients_count; i++) {
-                reader->clients[i] = reader->clients[i] != 0 ? ++row : 0;
-        }
-        reader->clients[0] = 0;
-}
-
 static void list_levels(struct scn_snapshot_reader *reader)
 {
         const struct scn_hierarchy *hierarchy = reader->document->hierarchy;
@@ -75,7 +52,8 @@ struct scn_snapshot_reader *scn_snapshot_reader_create(const struct scn_document
                 return NULL;
         }
         list_levels(reader);
-        mark_clients(reader);
+        /* Clients whose last stamp is gone are left behind. */
+        (void)scn_table_number_clients(document, reader->clients);
         return reader;
 }
 

@@ -267,6 +267,9 @@ uint32_t scn_table_slot(const struct scn_document *document, scn_node_id id);
 /* The number of a client's stamps, made if new. SCN_E_NO_MEMORY, SCN_E_TOO_MANY_CLIENTS. */
 SCN_NODISCARD enum scn_error scn_table_client(
         struct scn_document *document, struct scn_uid client, uint32_t *number_out);
+/* numbers[0 .. clients_count - 1], zeroed, get new numbers from 1 on for the clients who still have a stamp
+ * somewhere; the others, and the server, keep 0. Returns how many have. */
+uint32_t scn_table_number_clients(const struct scn_document *document, uint32_t *numbers);
 /* Forgets the clients numbered `count` and above. */
 void scn_table_forget_clients(struct scn_document *document, uint32_t count);
 

@@ -119,6 +119,83 @@ uint32_t scn_table_slot(const struct scn_document *document, scn_node_id id)
 
 /* --- Clients --- */
 
+static void mark_client(uint32_t *numbers, struct scn_stamp stamp)
+{
+        numbers[scn_stamp_client(stamp)] = 1;
+}
+
+uint32_t scn_table_number_clients(const struct scn_document *document, uint32_t *numbers)
+{
+        for (uint32_t slot = 0; slot < document->slots_count; slot++) {
+                const struct scn_node *node = scn_node_at(document, slot);
+                for (uint32_t field = 0; node->id != 0 && field < SCN_FIELD_COUNT; field++) {
+                        mark_client(numbers, node->stamps[field]);
+                }
+                for (uint32_t i = 0; node->props != NULL && i < node->props->count; i++) {
+                        mark_client(numbers, node->props->items[i].stamp);
+                }
+        }
+        for (uint32_t n = document->past_head; n != document->past_tail; n++) {
+                numbers[scn_past_at(document, n)->client] = 1;
+        }
+        uint32_t count = 0;
+        numbers[0] = 0;
+        for (uint32_t i = 1; i < document->clients_count; i++) {
+                numbers[i] = numbers[i] != 0 ? ++count : 0;
+        }
+        return count;
+}
+
+static struct scn_stamp renumber(const uint32_t *numbers, struct scn_stamp stamp)
+{
+        return scn_stamp_make(scn_stamp_revision(stamp), scn_stamp_writer(stamp), numbers[scn_stamp_client(stamp)]);
+}
+
+static void renumber_stamps(struct scn_document *document, const uint32_t *numbers)
+{
+        for (uint32_t slot = 0; slot < document->slots_count; slot++) {
+                struct scn_node *node = scn_node_at(document, slot);
+                for (uint32_t field = 0; node->id != 0 && field < SCN_FIELD_COUNT; field++) {
+                        node->stamps[field] = renumber(numbers, node->stamps[field]);
+                }
+                for (uint32_t i = 0; node->props != NULL && i < node->props->count; i++) {
+                        node->props->items[i].stamp = renumber(numbers, node->props->items[i].stamp);
+                }
+        }
+        for (uint32_t n = document->past_head; n != document->past_tail; n++) {
+                scn_past_at(document, n)->client = numbers[scn_past_at(document, n)->client];
+        }
+}
+
+/* Forgets the clients whose last stamp is gone. Not while an edit could be taken back: its log has stamps, too. */
+static enum scn_error compact_clients(struct scn_document *document)
+{
+        if (document->oldest != NULL) {
+                return SCN_E_TOO_MANY_CLIENTS;
+        }
+        uint32_t *numbers = scn_alloc_zero(document->clients_count, sizeof *numbers);
+        if (numbers == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        const uint32_t used = scn_table_number_clients(document, numbers);
+        const uint32_t count = document->clients_count;
+        if (used + 1 < count) {
+                renumber_stamps(document, numbers);
+                scn_table_forget_clients(document, 1);
+                for (uint32_t i = 1; i < count; i++) {
+                        const struct scn_uid client = document->clients[i];
+                        if (numbers[i] != 0) {
+                                document->clients[numbers[i]] = client;
+                                scn_index_map_add(&document->by_client,
+                                        scn_hash_uid(client, document->hash_seed), numbers[i]);
+                        }
+                }
+                document->clients_count = used + 1;
+        }
+        scn_free(numbers);
+        return used + 1 < count ? SCN_OK : SCN_E_TOO_MANY_CLIENTS;
+}
+
 enum scn_error scn_table_client(struct scn_document *document, struct scn_uid client, uint32_t *number_out)
 {
         if (scn_uid_is_none(client)) {
@@ -131,10 +208,13 @@ enum scn_error scn_table_client(struct scn_document *document, struct scn_uid cl
                 *number_out = known;
                 return SCN_OK;
         }
-        const uint32_t number = document->clients_count;
-        if (number >= document->limits.clients_max) {
-                return SCN_E_TOO_MANY_CLIENTS;
+        if (document->clients_count > document->limits.clients_max) {
+                const enum scn_error error = compact_clients(document);
+                if (error != SCN_OK) {
+                        return error;
+                }
         }
+        const uint32_t number = document->clients_count;
         if (!scn_index_map_reserve(&document->by_client, number + 1) ||
                 !scn_grow((void **)&document->clients, &document->clients_capacity, sizeof *document->clients,
                         (size_t)number + 1, SIZE_MAX)) {

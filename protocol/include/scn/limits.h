@@ -25,7 +25,7 @@ extern "C" {
         X(properties_max,              256u, "properties of a node")                                            \
         X(ops_max,                 2000000u, "ops in one edit")                                                 \
         X(record_bytes_max,      268435456u, "bytes of one edit's change records as stored")                     \
-        X(clients_max,             4194304u, "clients whose stamps a document tells apart (22 bits in a stamp)") \
+        X(clients_max,             4194303u, "clients whose stamps a document tells apart (22 bits in a stamp)") \
         X(past_min,                  65536u, "removed nodes, former parents and removed keys kept at the least;"   \
                                              " the horizon moves when they outnumber this and the nodes")
 /* clang-format on */

@@ -426,7 +426,7 @@ enum family {
 /* Heads by width of the count: in the head itself (0 = there is none), 1, 2 and 4 bytes. */
 static const struct {
         uint32_t short_head, short_max;
-        uint32_t heads[3];
+        uint32_t heads[4]; /* of 1, 2 and 4 bytes; none of 8 */
 } families[] = {
         [FAMILY_STR] = {0xa0, 31, {0xd9, 0xda, 0xdb}},
         [FAMILY_BIN] = {0, 0, {0xc4, 0xc5, 0xc6}},
