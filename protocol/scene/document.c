@@ -158,6 +158,7 @@ void scn_document_destroy(struct scn_document *document)
                 return;
         }
         end_changes(document);
+        scn_order_finish(document);
         for (uint32_t slot = 0; slot < document->slots_count; slot++) {
                 if (scn_node_at(document, slot)->id != 0) {
                         scn_table_free_slot(document, slot);
@@ -167,7 +168,6 @@ void scn_document_destroy(struct scn_document *document)
                 scn_free(document->pages[page]);
         }
         scn_free(document->pages);
-        scn_order_finish(document);
         scn_index_map_finish(&document->by_id);
         scn_index_map_finish(&document->by_uid);
         scn_index_map_finish(&document->by_client);

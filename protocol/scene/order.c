@@ -277,10 +277,8 @@ void scn_order_forget(struct scn_document *document, uint32_t parent)
 void scn_order_finish(struct scn_document *document)
 {
         for (uint32_t i = 0; i < document->order_blocks_count; i++) {
-                struct scn_order_row *row = document->order_blocks[i]->row;
-                if (row != NULL && row->blocks[row->count - 1].number == i) {
-                        scn_free(row->blocks);
-                        scn_free(row);
+                if (document->order_blocks[i]->row != NULL) {
+                        destroy_row(document, document->order_blocks[i]->row);
                 }
         }
         for (uint32_t i = 0; i < document->order_blocks_count; i++) {

@@ -27,7 +27,7 @@ void scn_order_linked(struct scn_document *document, uint32_t slot);
 void scn_order_unlinking(struct scn_document *document, uint32_t slot);
 /* Drops the index over a slot's children, if there is one. */
 void scn_order_forget(struct scn_document *document, uint32_t parent);
-/* Frees all there is, with the document. */
+/* Frees all there is, before the nodes go. */
 void scn_order_finish(struct scn_document *document);
 /* Asserts that the index agrees with the list. */
 void scn_order_check(const struct scn_document *document, uint32_t parent);

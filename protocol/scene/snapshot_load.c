@@ -220,12 +220,15 @@ static bool is_good_past(const struct scn_snapshot_loader *loader, const struct 
         const uint32_t tail = document->past_tail;
         const scn_revision before =
                 tail == document->past_head ? 0 : scn_past_at(document, tail - 1)->revision;
+        const uint32_t older = scn_memo_get(&loader->moved, row->id);
+        const bool has_overlap = row->kind == SCN_PAST_MOVED && older != SCN_MEMO_NONE &&
+                row->since < scn_past_at(document, older)->revision;
         const bool is_new_name = row->kind != SCN_PAST_REMOVED ||
                 (!scn_uid_is_none(row->uid) && scn_table_find_id(document, row->id) == SCN_NONE);
         return row->kind <= SCN_PAST_EMPTIED && row->id != 0 && row->id < loader->header.next_id &&
                 row->revision > loader->header.horizon && row->revision >= before &&
                 row->revision <= loader->header.revision && row->since <= row->revision &&
-                row->client < document->clients_count && is_new_name;
+                row->client < document->clients_count && is_new_name && !has_overlap;
 }
 
 static void enter_removed(struct scn_document *document, const struct scn_snapshot_past *row, uint32_t ref)
