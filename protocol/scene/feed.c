@@ -149,8 +149,9 @@ static void drop_removed_keys(struct scn_document *document, scn_node_id id)
         for (uint32_t i = node->props == NULL ? 0 : node->props->count; i-- > 0;) {
                 const struct scn_prop *prop = &node->props->items[i];
                 if (prop->text->value_size == 0 && scn_stamp_revision(prop->stamp) <= document->horizon) {
-                        scn_free(prop->text);
+                        struct scn_prop_text *text = prop->text;
                         scn_props_remove(node, i);
+                        scn_free(text);
                         if (node->props == NULL) {
                                 return;
                         }

@@ -281,6 +281,7 @@ uint32_t scn_props_find(const struct scn_props *props, struct scn_slice key, boo
 /* Room for one more; may move the block. */
 SCN_NODISCARD enum scn_error scn_props_reserve(struct scn_node *node, uint32_t count);
 void scn_props_insert(struct scn_node *node, uint32_t index, struct scn_prop prop);
+/* The text is the caller's again. */
 void scn_props_remove(struct scn_node *node, uint32_t index);
 /* Finds out anew when the latest of the changes was. */
 void scn_props_update_revision(struct scn_node *node);
