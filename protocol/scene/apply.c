@@ -156,33 +156,6 @@ void scn_document_settle(struct scn_document *document, struct scn_changes *chan
         }
 }
 
-scn_revision scn_changes_revision(const struct scn_changes *changes)
-{
-        return changes->revision;
-}
-
-uint32_t scn_changes_mask(const struct scn_changes *changes)
-{
-        return changes->mask;
-}
-
-uint32_t scn_changes_count(const struct scn_changes *changes)
-{
-        return (uint32_t)changes->records_count;
-}
-
-const struct scn_change *scn_changes_get(const struct scn_changes *changes, uint32_t index)
-{
-        SCN_ASSERT(index < changes->records_count);
-        return changes->records[index];
-}
-
-size_t scn_changes_bytes(const struct scn_changes *changes)
-{
-        return sizeof *changes + changes->arena_bytes + changes->log_capacity * sizeof *changes->log +
-                changes->records_capacity * sizeof(void *);
-}
-
 /* --- Shared by the ops --- */
 
 enum scn_error scn_apply_refuse(struct scn_apply *apply, enum scn_error error, enum scn_field field)
