@@ -178,8 +178,7 @@ enum scn_error scn_apply_find_node(struct scn_apply *apply, uint32_t *slot_out)
 }
 
 /* What stands in the way of a strict edit. */
-static void describe_conflict(
-        struct scn_apply *apply, uint32_t slot, enum scn_field field, struct scn_stamp stamp)
+static void describe_conflict(struct scn_apply *apply, uint32_t slot, enum scn_field field, struct scn_stamp stamp)
 {
         const struct scn_document *document = apply->mutation.document;
         struct scn_refusal *refusal = apply->refusal;
@@ -204,8 +203,8 @@ enum scn_error scn_apply_check_stamp(
         }
         /* Before the horizon nobody can tell any more, so it counts as changed. */
         const bool is_known = edit->base >= apply->mutation.document->horizon;
-        const bool is_changed = scn_stamp_revision(stamp) > edit->base &&
-                scn_stamp_client(stamp) != apply->mutation.client;
+        const bool is_changed =
+                scn_stamp_revision(stamp) > edit->base && scn_stamp_client(stamp) != apply->mutation.client;
         if (is_known && !is_changed) {
                 return SCN_OK;
         }

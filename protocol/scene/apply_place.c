@@ -26,8 +26,7 @@ struct target {
 };
 
 /* `moved` is the slot on its way, or SCN_NONE for a new node. */
-static enum scn_error resolve_after(
-        struct scn_apply *apply, uint32_t moved, uint32_t last, struct target *target)
+static enum scn_error resolve_after(struct scn_apply *apply, uint32_t moved, uint32_t last, struct target *target)
 {
         const struct scn_document *document = apply->mutation.document;
         uint32_t after = SCN_NONE;
@@ -42,8 +41,7 @@ static enum scn_error resolve_after(
         if (error == SCN_E_BAD_PATH) {
                 return error;
         }
-        target->went_last =
-                error != SCN_OK || scn_hierarchy_parent(document->hierarchy, after) != target->parent;
+        target->went_last = error != SCN_OK || scn_hierarchy_parent(document->hierarchy, after) != target->parent;
         target->previous = target->went_last ? last : after;
         return SCN_OK;
 }
@@ -51,8 +49,7 @@ static enum scn_error resolve_after(
 static void resolve_index(struct scn_apply *apply, uint32_t moved, uint32_t last, struct target *target)
 {
         struct scn_document *document = apply->mutation.document;
-        const bool is_within = moved != SCN_NONE &&
-                scn_hierarchy_parent(document->hierarchy, moved) == target->parent;
+        const bool is_within = moved != SCN_NONE && scn_hierarchy_parent(document->hierarchy, moved) == target->parent;
         const uint32_t others = scn_hierarchy_children_count(document->hierarchy, target->parent) - is_within;
         const uint32_t index = apply->op->index;
         if (index >= others) {
@@ -241,8 +238,8 @@ static uint64_t stored_bytes(const struct scn_text *name, const struct scn_props
 static enum scn_error record_add(struct scn_apply *apply, struct scn_new_node *new, uint32_t flags)
 {
         struct scn_change *record;
-        enum scn_error error = scn_changes_record(
-                &apply->mutation, SCN_OP_ADD, stored_bytes(new->name, new->props), &record);
+        enum scn_error error =
+                scn_changes_record(&apply->mutation, SCN_OP_ADD, stored_bytes(new->name, new->props), &record);
         if (error == SCN_OK) {
                 error = record_properties(apply, new->props, &record->as.add);
         }
@@ -250,16 +247,15 @@ static enum scn_error record_add(struct scn_apply *apply, struct scn_new_node *n
                 return error;
         }
         const struct scn_document *document = apply->mutation.document;
-        const uint32_t next = new->previous == SCN_NONE
-                ? scn_hierarchy_first_child(document->hierarchy, new->parent)
-                : scn_hierarchy_next(document->hierarchy, new->previous);
+        const uint32_t next = new->previous == SCN_NONE ? scn_hierarchy_first_child(document->hierarchy, new->parent)
+                                                        : scn_hierarchy_next(document->hierarchy, new->previous);
         record->op = apply->op_index;
         record->fields = SCN_FIELDS_PLACE | SCN_FIELDS_NAME | SCN_FIELDS_TRS;
         record->flags = flags;
         record->id = new->id;
         record->uid = new->uid;
-        record->as.add.place = (struct scn_place){scn_uid_at(document, new->parent),
-                scn_uid_at(document, new->previous), scn_uid_at(document, next)};
+        record->as.add.place = (struct scn_place){
+                scn_uid_at(document, new->parent), scn_uid_at(document, new->previous), scn_uid_at(document, next)};
         record->as.add.trs = new->trs;
         record->as.add.name = scn_text_slice(new->name);
         return SCN_OK;
@@ -289,7 +285,7 @@ static enum scn_error check_new_trs(struct scn_apply *apply, struct scn_trs *trs
 static void free_texts(struct scn_new_node *new)
 {
         scn_free(new->name);
-        for (uint32_t i = 0; new->props != NULL && i < new->props->count; i++) {
+        for (uint32_t i = 0; new->props != NULL &&i < new->props->count; i++) {
                 scn_free(new->props->items[i].text);
         }
         scn_free(new->props);
@@ -352,8 +348,7 @@ static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, uint32_
         if (is_under(document, parent, slot)) {
                 return SCN_E_CYCLE;
         }
-        if (parent != scn_hierarchy_parent(document->hierarchy, slot) &&
-                is_too_deep(document, parent, node->height)) {
+        if (parent != scn_hierarchy_parent(document->hierarchy, slot) && is_too_deep(document, parent, node->height)) {
                 /* The bound may be too high since something below was removed: count, and remember. */
                 node->height = scn_exact_height(document, slot);
                 if (is_too_deep(document, parent, node->height)) {
@@ -368,8 +363,7 @@ static enum scn_error keep_world(
         struct scn_apply *apply, uint32_t slot, uint32_t parent, struct scn_trs *trs, double *residual)
 {
         const struct scn_hierarchy *hierarchy = apply->mutation.document->hierarchy;
-        const struct scn_affine64 old_parent =
-                scn_transform_world64(hierarchy, scn_hierarchy_parent(hierarchy, slot));
+        const struct scn_affine64 old_parent = scn_transform_world64(hierarchy, scn_hierarchy_parent(hierarchy, slot));
         const struct scn_affine64 new_parent = scn_transform_world64(hierarchy, parent);
         const struct scn_trs before = *trs;
         const enum scn_error error = scn_transform_keep_world(&old_parent, &new_parent, &before, trs, residual);
@@ -393,8 +387,8 @@ static enum scn_error record_move(struct scn_apply *apply, uint32_t slot, const 
         const struct scn_document *document = apply->mutation.document;
         const struct scn_node *node = scn_node_at(document, slot);
         struct scn_change *record;
-        const enum scn_error error = scn_changes_record(&apply->mutation, SCN_OP_MOVE,
-                RECORD_BYTES + 2 * PLACE_BYTES + 2 * sizeof(struct scn_trs), &record);
+        const enum scn_error error = scn_changes_record(
+                &apply->mutation, SCN_OP_MOVE, RECORD_BYTES + 2 * PLACE_BYTES + 2 * sizeof(struct scn_trs), &record);
         if (error != SCN_OK) {
                 return error;
         }

@@ -21,8 +21,7 @@ uint32_t scn_apply_compare_trs(const struct scn_trs *a, const struct scn_trs *b)
                 (memcmp(a->s, b->s, sizeof a->s) != 0 ? SCN_FIELDS_SCALE : 0);
 }
 
-enum scn_error scn_apply_check_trs(
-        struct scn_apply *apply, uint32_t fields, struct scn_trs *trs, uint32_t *flags_out)
+enum scn_error scn_apply_check_trs(struct scn_apply *apply, uint32_t fields, struct scn_trs *trs, uint32_t *flags_out)
 {
         enum scn_error error = SCN_OK;
         bool was_changed = false;
@@ -79,9 +78,9 @@ static enum scn_error check_parent(struct scn_apply *apply, uint32_t slot)
         const struct scn_past *entry = scn_past_of(document, node->id, node->past);
         const struct scn_stamp place = node->stamps[SCN_FIELD_PLACE];
         /* Who set the parent: the mover; or, at birth, the maker, as long as the place still has its stamp. */
-        const bool is_own = entry != NULL ? entry->client == apply->mutation.client
-                                          : scn_stamp_revision(place) == node->birth &&
-                        scn_stamp_client(place) == apply->mutation.client;
+        const bool is_own = entry != NULL
+                ? entry->client == apply->mutation.client
+                : scn_stamp_revision(place) == node->birth && scn_stamp_client(place) == apply->mutation.client;
         const bool is_later = since > edit->base || edit->base < document->horizon;
         return is_later && !is_own ? refuse_stale_parent(apply, slot, since) : SCN_OK;
 }
@@ -147,8 +146,7 @@ enum scn_error scn_apply_transform(struct scn_apply *apply)
         record->as.transform.before = before;
         record->as.transform.after = after;
         for (uint32_t i = 0; i < 3; i++) {
-                record->as.transform.writer_before[i] =
-                        scn_stamp_writer(node->stamps[SCN_FIELD_TRANSLATION + i]);
+                record->as.transform.writer_before[i] = scn_stamp_writer(node->stamps[SCN_FIELD_TRANSLATION + i]);
         }
         return scn_mutate_trs(&apply->mutation, slot, &after, changed);
 }
@@ -283,8 +281,8 @@ static enum scn_error record_set(struct scn_apply *apply, uint32_t slot, const s
         bool is_known;
         const uint32_t index = scn_props_find(node->props, apply->op->key, &is_known);
         const struct scn_prop *before = is_known ? &node->props->items[index] : NULL;
-        const uint64_t text_bytes = (uint64_t)text->key_size + text->value_size +
-                (before == NULL ? 0 : before->text->value_size);
+        const uint64_t text_bytes =
+                (uint64_t)text->key_size + text->value_size + (before == NULL ? 0 : before->text->value_size);
         struct scn_change *record;
         const enum scn_error error =
                 scn_changes_record(&apply->mutation, SCN_OP_SET, RECORD_BYTES + text_bytes, &record);

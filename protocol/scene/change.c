@@ -110,8 +110,8 @@ static size_t record_size(enum scn_op_kind kind)
         return offsetof(struct scn_change, as) + sizes[kind];
 }
 
-enum scn_error scn_changes_record(struct scn_mutation *mutation, enum scn_op_kind kind, uint64_t stored_bytes,
-        struct scn_change **record_out)
+enum scn_error scn_changes_record(
+        struct scn_mutation *mutation, enum scn_op_kind kind, uint64_t stored_bytes, struct scn_change **record_out)
 {
         struct scn_changes *changes = mutation->changes;
         if (changes->record_bytes + stored_bytes > mutation->document->limits.record_bytes_max) {

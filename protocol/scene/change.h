@@ -24,9 +24,9 @@ struct scn_place {
 };
 
 enum scn_change_flag {
-        SCN_CHANGE_NORMALISED = 1,   /* the rotation given was not of unit length and was normalised */
-        SCN_CHANGE_WENT_LAST = 2,    /* the sibling or index named was not there: the node went last */
-        SCN_CHANGE_LOSSY = 4,        /* shear was given up; residual says how much */
+        SCN_CHANGE_NORMALISED = 1, /* the rotation given was not of unit length and was normalised */
+        SCN_CHANGE_WENT_LAST = 2,  /* the sibling or index named was not there: the node went last */
+        SCN_CHANGE_LOSSY = 4,      /* shear was given up; residual says how much */
 };
 
 struct scn_change_add {

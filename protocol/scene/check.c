@@ -57,8 +57,7 @@ static void check_node(const struct scn_document *document, uint32_t slot)
         for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
                 const struct scn_stamp stamp = node->stamps[field];
                 SCN_ASSERT(scn_stamp_revision(stamp) >= node->birth);
-                SCN_ASSERT(scn_stamp_revision(stamp) <=
-                        node->subtree_rev[scn_channel_of((enum scn_field)field)]);
+                SCN_ASSERT(scn_stamp_revision(stamp) <= node->subtree_rev[scn_channel_of((enum scn_field)field)]);
                 SCN_ASSERT(scn_stamp_client(stamp) < document->clients_count);
         }
         check_props(document, node);

@@ -272,8 +272,8 @@ static enum scn_error tell_lost(struct builder *builder, uint32_t ref)
                 return push_id(&delta->removed, &delta->removed_count, &delta->removed_capacity,
                         scn_past_at(builder->document, ref & SCN_PAST_MASK)->id);
         }
-        return push_id(&delta->left, &delta->left_count, &delta->left_capacity,
-                scn_node_at(builder->document, ref)->id);
+        return push_id(
+                &delta->left, &delta->left_count, &delta->left_capacity, scn_node_at(builder->document, ref)->id);
 }
 
 static enum scn_error tell(struct builder *builder, uint32_t ref)
@@ -385,21 +385,20 @@ static enum scn_error order_entries(struct builder *builder)
 
 /* --- Filling in --- */
 
-static enum scn_error fill_properties(
-        struct builder *builder, const struct entry *entry, struct scn_delta_node *told)
+static enum scn_error fill_properties(struct builder *builder, const struct entry *entry, struct scn_delta_node *told)
 {
         struct scn_delta *delta = builder->delta;
         const struct scn_props *props = scn_node_at(builder->document, entry->slot)->props;
         told->properties_first = (uint32_t)delta->properties_count;
         for (uint32_t i = 0; i < props->count; i++) {
                 const struct scn_prop *prop = &props->items[i];
-                const bool is_told = entry->is_new ? prop->text->value_size > 0
-                                                   : scn_stamp_revision(prop->stamp) > builder->from;
+                const bool is_told =
+                        entry->is_new ? prop->text->value_size > 0 : scn_stamp_revision(prop->stamp) > builder->from;
                 if (!is_told) {
                         continue;
                 }
-                if (!scn_grow((void **)&delta->properties, &delta->properties_capacity,
-                            sizeof *delta->properties, delta->properties_count + 1, SIZE_MAX)) {
+                if (!scn_grow((void **)&delta->properties, &delta->properties_capacity, sizeof *delta->properties,
+                            delta->properties_count + 1, SIZE_MAX)) {
                         return SCN_E_NO_MEMORY;
                 }
                 delta->properties[delta->properties_count++] = scn_prop_view(prop->text);
@@ -412,8 +411,8 @@ static enum scn_error fill(struct builder *builder)
 {
         const struct scn_document *document = builder->document;
         struct scn_delta *delta = builder->delta;
-        if (!scn_grow((void **)&delta->nodes, &delta->nodes_capacity, sizeof *delta->nodes,
-                    builder->entries_count, SIZE_MAX)) {
+        if (!scn_grow((void **)&delta->nodes, &delta->nodes_capacity, sizeof *delta->nodes, builder->entries_count,
+                    SIZE_MAX)) {
                 return SCN_E_NO_MEMORY;
         }
         for (size_t i = 0; i < builder->entries_count; i++) {
@@ -430,8 +429,7 @@ static enum scn_error fill(struct builder *builder)
                 };
                 if ((entry->fields & SCN_FIELDS_PLACE) != 0) {
                         told->parent = scn_id_at(document, entry->parent);
-                        told->previous =
-                                scn_id_at(document, scn_hierarchy_previous(document->hierarchy, entry->slot));
+                        told->previous = scn_id_at(document, scn_hierarchy_previous(document->hierarchy, entry->slot));
                 }
                 if ((entry->fields & SCN_FIELDS_PROPERTY) != 0) {
                         const enum scn_error error = fill_properties(builder, entry, told);
@@ -450,8 +448,7 @@ static enum scn_error fill(struct builder *builder)
 static enum scn_error compute_whole(struct builder *builder)
 {
         const struct scn_hierarchy *hierarchy = builder->document->hierarchy;
-        enum scn_error error =
-                push_entry(builder, builder->root, whole_fields(builder, builder->root), true);
+        enum scn_error error = push_entry(builder, builder->root, whole_fields(builder, builder->root), true);
         for (size_t i = 0; i < builder->entries_count && error == SCN_OK; i++) {
                 uint32_t child = scn_hierarchy_first_child(hierarchy, builder->entries[i].slot);
                 for (; child != SCN_NONE && error == SCN_OK; child = scn_hierarchy_next(hierarchy, child)) {
@@ -492,8 +489,8 @@ static enum scn_error compute_rootless(
                 if ((ref & SCN_PAST_BIT) != 0) {
                         const struct scn_past *removed = scn_past_at(document, ref & SCN_PAST_MASK);
                         if (removed->since <= request->from && scn_uid_equal(removed->uid, request->root)) {
-                                return push_id(&delta->removed, &delta->removed_count,
-                                        &delta->removed_capacity, removed->id);
+                                return push_id(
+                                        &delta->removed, &delta->removed_count, &delta->removed_capacity, removed->id);
                         }
                 }
         }

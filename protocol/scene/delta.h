@@ -20,19 +20,19 @@
 #include "protocol/scene/document.h"
 
 struct scn_delta_request {
-        struct scn_uid root;  /* the view's subtree, by uid: its next life is the same view */
-        uint32_t mask;        /* channels; structure is always in */
-        bool is_fresh;        /* the receiver holds nothing: `from` is not read, the answer is whole */
-        scn_revision from;    /* the cursor */
+        struct scn_uid root; /* the view's subtree, by uid: its next life is the same view */
+        uint32_t mask;       /* channels; structure is always in */
+        bool is_fresh;       /* the receiver holds nothing: `from` is not read, the answer is whole */
+        scn_revision from;   /* the cursor */
 };
 
 /* Values are borrowed from the document and valid until it changes. */
 struct scn_delta_node {
         scn_node_id id;
-        struct scn_uid uid;      /* always told here; the wire tells it for new nodes only */
-        bool is_new;             /* enters: all fields of the mask follow */
-        uint32_t fields;         /* what is told, SCN_FIELDS_*; a name with data == NULL is an absent one */
-        scn_node_id parent;      /* SCN_FIELDS_PLACE */
+        struct scn_uid uid; /* always told here; the wire tells it for new nodes only */
+        bool is_new;        /* enters: all fields of the mask follow */
+        uint32_t fields;    /* what is told, SCN_FIELDS_*; a name with data == NULL is an absent one */
+        scn_node_id parent; /* SCN_FIELDS_PLACE */
         scn_node_id previous;
         struct scn_slice name;
         struct scn_trs trs;
@@ -44,8 +44,8 @@ struct scn_delta {
         scn_revision from;
         scn_revision to;
         uint32_t mask;
-        bool is_whole;          /* forget all you had: this is the whole view */
-        scn_node_id root;       /* 0: there is no such root now; with is_whole false and removed naming it */
+        bool is_whole;    /* forget all you had: this is the whole view */
+        scn_node_id root; /* 0: there is no such root now; with is_whole false and removed naming it */
         struct scn_uid root_uid;
         struct scn_delta_node *nodes;
         size_t nodes_count;

@@ -59,8 +59,7 @@ static bool has_client(const void *owner, uint32_t ref, const void *key)
 
 /* --- Life --- */
 
-enum scn_error scn_document_create_empty(
-        const struct scn_document_options *options, struct scn_document **document_out)
+enum scn_error scn_document_create_empty(const struct scn_document_options *options, struct scn_document **document_out)
 {
         struct scn_document *document = scn_alloc_zero(1, sizeof *document);
         if (document == NULL) {
@@ -83,8 +82,8 @@ enum scn_error scn_document_create_empty(
         scn_buffer_init(&document->scratch, SCRATCH_BYTES_MAX);
         document->hierarchy = scn_hierarchy_create();
         document->observable = scn_observable_create();
-        const bool has_clients = scn_grow((void **)&document->clients, &document->clients_capacity,
-                sizeof *document->clients, 1, SIZE_MAX);
+        const bool has_clients = scn_grow(
+                (void **)&document->clients, &document->clients_capacity, sizeof *document->clients, 1, SIZE_MAX);
         if (document->hierarchy == NULL || document->observable == NULL || !has_clients) {
                 scn_document_destroy(document);
                 return SCN_E_NO_MEMORY;
@@ -123,8 +122,7 @@ static enum scn_error add_root(struct scn_document *document, struct scn_uid uid
         return error;
 }
 
-enum scn_error scn_document_create(
-        const struct scn_document_options *options, struct scn_document **document_out)
+enum scn_error scn_document_create(const struct scn_document_options *options, struct scn_document **document_out)
 {
         struct scn_document *document;
         enum scn_error error = scn_document_create_empty(options, &document);
@@ -284,15 +282,14 @@ struct scn_node_view scn_document_node(const struct scn_document *document, scn_
         return view_slot(document, living_slot(document, id));
 }
 
-static struct scn_stamp_view stamp_of_slot(
-        const struct scn_document *document, uint32_t slot, enum scn_field field)
+static struct scn_stamp_view stamp_of_slot(const struct scn_document *document, uint32_t slot, enum scn_field field)
 {
         SCN_ASSERT(field < SCN_FIELD_COUNT);
         return scn_stamp_view(document, scn_node_at(document, slot)->stamps[field]);
 }
 
-static struct scn_property property_of_slot(const struct scn_document *document, uint32_t slot, uint32_t index,
-        struct scn_stamp_view *stamp_out)
+static struct scn_property property_of_slot(
+        const struct scn_document *document, uint32_t slot, uint32_t index, struct scn_stamp_view *stamp_out)
 {
         const struct scn_node *node = scn_node_at(document, slot);
         SCN_ASSERT(node->props != NULL && index < node->props->count);
@@ -303,14 +300,13 @@ static struct scn_property property_of_slot(const struct scn_document *document,
         return scn_prop_view(prop->text);
 }
 
-struct scn_stamp_view scn_document_stamp(
-        const struct scn_document *document, scn_node_id id, enum scn_field field)
+struct scn_stamp_view scn_document_stamp(const struct scn_document *document, scn_node_id id, enum scn_field field)
 {
         return stamp_of_slot(document, living_slot(document, id), field);
 }
 
-struct scn_property scn_document_property(const struct scn_document *document, scn_node_id id, uint32_t index,
-        struct scn_stamp_view *stamp_out)
+struct scn_property scn_document_property(
+        const struct scn_document *document, scn_node_id id, uint32_t index, struct scn_stamp_view *stamp_out)
 {
         return property_of_slot(document, living_slot(document, id), index, stamp_out);
 }
@@ -338,8 +334,8 @@ scn_node_id scn_document_child(struct scn_document *document, scn_node_id parent
 
 scn_node_id scn_document_walk(const struct scn_document *document, scn_node_id top, scn_node_id id)
 {
-        const uint32_t next = scn_hierarchy_walk(
-                document->hierarchy, living_slot(document, top), living_slot(document, id));
+        const uint32_t next =
+                scn_hierarchy_walk(document->hierarchy, living_slot(document, top), living_slot(document, id));
         return scn_id_at(document, next);
 }
 
@@ -355,12 +351,11 @@ uint32_t scn_document_depth(const struct scn_document *document, scn_node_id id)
 
 /* --- Removed subtrees: the cursor is the slot + 1 --- */
 
-struct scn_node_view scn_document_removed_node(const struct scn_document *document,
-        const struct scn_change_remove *removal, uint32_t *cursor)
+struct scn_node_view scn_document_removed_node(
+        const struct scn_document *document, const struct scn_change_remove *removal, uint32_t *cursor)
 {
-        const uint32_t slot = *cursor == 0
-                ? removal->slot
-                : scn_hierarchy_walk(document->hierarchy, removal->slot, *cursor - 1);
+        const uint32_t slot =
+                *cursor == 0 ? removal->slot : scn_hierarchy_walk(document->hierarchy, removal->slot, *cursor - 1);
         SCN_ASSERT(slot != SCN_NONE);
         *cursor = slot + 1;
         struct scn_node_view view = view_slot(document, slot);
@@ -379,8 +374,8 @@ struct scn_stamp_view scn_document_removed_stamp(
         return stamp_of_slot(document, cursor - 1, field);
 }
 
-struct scn_property scn_document_removed_property(const struct scn_document *document, uint32_t cursor,
-        uint32_t index, struct scn_stamp_view *stamp_out)
+struct scn_property scn_document_removed_property(
+        const struct scn_document *document, uint32_t cursor, uint32_t index, struct scn_stamp_view *stamp_out)
 {
         SCN_ASSERT(cursor != 0);
         return property_of_slot(document, cursor - 1, index, stamp_out);
@@ -394,16 +389,15 @@ static enum scn_error find_for_query(const struct scn_document *document, scn_no
         return scn_document_find_slot(document, &ref, slot_out);
 }
 
-enum scn_error scn_document_world(
-        const struct scn_document *document, scn_node_id id, struct scn_affine *world_out)
+enum scn_error scn_document_world(const struct scn_document *document, scn_node_id id, struct scn_affine *world_out)
 {
         uint32_t slot;
         const enum scn_error error = find_for_query(document, id, &slot);
         return error != SCN_OK ? error : scn_hierarchy_world(document->hierarchy, slot, world_out);
 }
 
-enum scn_error scn_document_world_relative(const struct scn_document *document, scn_node_id id,
-        scn_node_id other, struct scn_affine *world_out)
+enum scn_error scn_document_world_relative(
+        const struct scn_document *document, scn_node_id id, scn_node_id other, struct scn_affine *world_out)
 {
         uint32_t slot;
         uint32_t other_slot;
@@ -437,8 +431,7 @@ bool scn_document_world_is_stale(const struct scn_document *document, scn_node_i
 
 /* --- What changed --- */
 
-bool scn_document_changed_since(
-        const struct scn_document *document, scn_node_id id, uint32_t mask, scn_revision since)
+bool scn_document_changed_since(const struct scn_document *document, scn_node_id id, uint32_t mask, scn_revision since)
 {
         const struct scn_node *node = scn_node_at(document, living_slot(document, id));
         for (uint32_t channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
@@ -456,8 +449,7 @@ struct scn_digests scn_document_digests(const struct scn_document *document)
         return document->digests;
 }
 
-struct scn_digests scn_document_subtree_digests(
-        const struct scn_document *document, scn_node_id id, uint32_t mask)
+struct scn_digests scn_document_subtree_digests(const struct scn_document *document, scn_node_id id, uint32_t mask)
 {
         struct scn_digests sums = {{{0, 0}}};
         const uint32_t top = living_slot(document, id);

@@ -24,9 +24,9 @@ struct scn_document;
 
 struct scn_document_options {
         struct scn_limits limits;
-        struct scn_uid uid;       /* the document's own */
+        struct scn_uid uid; /* the document's own */
         struct scn_uid root_uid;
-        uint64_t hash_seed;       /* random, so that no peer can choose uids that collide */
+        uint64_t hash_seed; /* random, so that no peer can choose uids that collide */
         /* Fills `size` random bytes; for the uids of nodes added without one. */
         void (*random)(void *data, uint8_t *bytes, size_t size);
         void *random_data;
@@ -95,7 +95,7 @@ struct scn_node_view {
         scn_revision birth;
         struct scn_slice name;
         struct scn_trs trs;
-        uint32_t properties_count;  /* as a user counts: removed keys left out */
+        uint32_t properties_count;      /* as a user counts: removed keys left out */
         uint32_t property_fields_count; /* with removed keys that the horizon has not passed */
 };
 
@@ -108,12 +108,11 @@ scn_node_id scn_document_find_uid(const struct scn_document *document, struct sc
 bool scn_document_has(const struct scn_document *document, scn_node_id id);
 /* The id must be living (asserts). */
 struct scn_node_view scn_document_node(const struct scn_document *document, scn_node_id id);
-struct scn_stamp_view scn_document_stamp(
-        const struct scn_document *document, scn_node_id id, enum scn_field field);
+struct scn_stamp_view scn_document_stamp(const struct scn_document *document, scn_node_id id, enum scn_field field);
 /* Property field number `index` of property_fields_count, sorted by key bytes; value.data == NULL: a removed key.
  * stamp_out may be NULL. */
-struct scn_property scn_document_property(const struct scn_document *document, scn_node_id id, uint32_t index,
-        struct scn_stamp_view *stamp_out);
+struct scn_property scn_document_property(
+        const struct scn_document *document, scn_node_id id, uint32_t index, struct scn_stamp_view *stamp_out);
 /* The value of a key; data == NULL if it is not there. */
 struct scn_slice scn_document_get(const struct scn_document *document, scn_node_id id, struct scn_slice key);
 /* Position among its siblings, from 0. Cost: logarithmic in practice, see order.h. */
@@ -128,12 +127,12 @@ uint32_t scn_document_depth(const struct scn_document *document, scn_node_id id)
 /* A node of a removed subtree, as it was, while the changes are outstanding: index counts parents first, from 0
  * to nodes_count - 1. Start with *cursor = 0 and call nodes_count times; the view's parent, previous, next and
  * first_child ids are those at the removal. */
-struct scn_node_view scn_document_removed_node(const struct scn_document *document,
-        const struct scn_change_remove *removal, uint32_t *cursor);
+struct scn_node_view scn_document_removed_node(
+        const struct scn_document *document, const struct scn_change_remove *removal, uint32_t *cursor);
 struct scn_stamp_view scn_document_removed_stamp(
         const struct scn_document *document, uint32_t cursor, enum scn_field field);
-struct scn_property scn_document_removed_property(const struct scn_document *document, uint32_t cursor,
-        uint32_t index, struct scn_stamp_view *stamp_out);
+struct scn_property scn_document_removed_property(
+        const struct scn_document *document, uint32_t cursor, uint32_t index, struct scn_stamp_view *stamp_out);
 
 /* --- World transforms (DESIGN §7); see hierarchy.h and transform.h --- */
 
@@ -142,8 +141,8 @@ struct scn_property scn_document_removed_property(const struct scn_document *doc
 SCN_NODISCARD enum scn_error scn_document_world(
         const struct scn_document *document, scn_node_id id, struct scn_affine *world_out);
 /* Relative to another node: inverse(other.world) * world, computed in double precision. SCN_E_SINGULAR too. */
-SCN_NODISCARD enum scn_error scn_document_world_relative(const struct scn_document *document, scn_node_id id,
-        scn_node_id other, struct scn_affine *world_out);
+SCN_NODISCARD enum scn_error scn_document_world_relative(
+        const struct scn_document *document, scn_node_id id, scn_node_id other, struct scn_affine *world_out);
 /* Brings all stored world matrices up to date. */
 void scn_document_update_worlds(struct scn_document *document);
 bool scn_document_world_is_stale(const struct scn_document *document, scn_node_id id);
@@ -154,8 +153,7 @@ struct scn_hierarchy *scn_document_hierarchy(struct scn_document *document);
 
 /* True if anything under `id`, of the channels in `mask`, changed after revision `since`: one comparison a
  * channel. A node that left or was removed counts for those it left. The id must be living (asserts). */
-bool scn_document_changed_since(
-        const struct scn_document *document, scn_node_id id, uint32_t mask, scn_revision since);
+bool scn_document_changed_since(const struct scn_document *document, scn_node_id id, uint32_t mask, scn_revision since);
 
 /* A list of nodes, reused from call to call: init with {0}, end with scn_node_list_finish(). */
 struct scn_node_list {
@@ -179,8 +177,7 @@ SCN_NODISCARD enum scn_error scn_document_list_dirty(
 /* Of the whole document, kept incrementally. */
 struct scn_digests scn_document_digests(const struct scn_document *document);
 /* Of a subtree as a view has it (its root without place), by a walk. Channels outside the mask are zero. */
-struct scn_digests scn_document_subtree_digests(
-        const struct scn_document *document, scn_node_id id, uint32_t mask);
+struct scn_digests scn_document_subtree_digests(const struct scn_document *document, scn_node_id id, uint32_t mask);
 
 enum scn_document_event_kind {
         SCN_DOCUMENT_APPLIED,

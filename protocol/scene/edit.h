@@ -10,13 +10,13 @@
 
 /* The six ops; change records have the same kinds. The word is the one users type and the wire says. */
 /*      name        word */
-#define SCN_OP_LIST(X)                                                                                           \
-        X(ADD,       "add")                                                                                     \
-        X(REMOVE,    "remove")                                                                                  \
-        X(MOVE,      "move")                                                                                    \
-        X(TRANSFORM, "transform")                                                                               \
-        X(RENAME,    "rename")                                                                                  \
-        X(SET,       "set")
+#define SCN_OP_LIST(X)                                                                                                 \
+        X(ADD, "add")                                                                                                  \
+        X(REMOVE, "remove")                                                                                            \
+        X(MOVE, "move")                                                                                                \
+        X(TRANSFORM, "transform")                                                                                      \
+        X(RENAME, "rename")                                                                                            \
+        X(SET, "set")
 
 enum scn_op_kind {
 #define SCN_OP_ENUM(name, word) SCN_OP_##name,
@@ -63,42 +63,42 @@ struct scn_op {
         enum scn_place_kind place;  /* add, move */
         struct scn_node_ref after;
         uint32_t index;
-        struct scn_uid uid;         /* add: none = the document chooses */
-        scn_node_id id;             /* add: 0 = the next; a journal's replay says which, never below the next */
-        struct scn_slice name;      /* add, rename: data == NULL = absent */
-        uint32_t fields;            /* add, transform: which of T, R, S are given, SCN_FIELDS_* */
+        struct scn_uid uid;    /* add: none = the document chooses */
+        scn_node_id id;        /* add: 0 = the next; a journal's replay says which, never below the next */
+        struct scn_slice name; /* add, rename: data == NULL = absent */
+        uint32_t fields;       /* add, transform: which of T, R, S are given, SCN_FIELDS_* */
         struct scn_trs trs;
         const struct scn_property *properties; /* add: distinct keys, values present */
         uint32_t properties_count;
-        struct scn_slice key;       /* set */
-        struct scn_slice value;     /* set: data == NULL removes the key */
-        bool keep_world;            /* move: the server computes the local transform anew */
-        bool is_lossy;              /* move: a result that would shear is accepted */
+        struct scn_slice key;   /* set */
+        struct scn_slice value; /* set: data == NULL removes the key */
+        bool keep_world;        /* move: the server computes the local transform anew */
+        bool is_lossy;          /* move: a result that would shear is accepted */
 };
 
 struct scn_edit {
         const struct scn_op *ops;
         uint32_t ops_count;
-        struct scn_uid client;  /* who is stamped; none = the server itself */
-        scn_revision step;      /* the writer of the fields: the first revision of the group it belongs to;
+        struct scn_uid client; /* who is stamped; none = the server itself */
+        scn_revision step;     /* the writer of the fields: the first revision of the group it belongs to;
                                  * 0 = the revision this edit makes */
-        bool has_base;          /* base: the revision the client had seen */
-        bool is_strict;         /* needs base: fields this edit writes must not have changed since, by others */
+        bool has_base;         /* base: the revision the client had seen */
+        bool is_strict;        /* needs base: fields this edit writes must not have changed since, by others */
         scn_revision base;
 };
 
 /* Why an edit was refused, for the answer: which op, which node, what was in the way. Pointers are valid until
  * the document changes. */
 struct scn_refusal {
-        uint32_t op;                /* index; == ops_count when the fault is the edit's as a whole */
-        enum scn_field field;       /* conflict and number errors: the field; SCN_FIELD_COUNT when none */
-        struct scn_uid node;        /* none when it was never found */
-        struct scn_uid other;       /* cycle: the parent; stale_parent: the present one; conflict: the client */
-        struct scn_slice key;       /* field == property: its key */
-        struct scn_slice value;     /* conflict: the name or property value now (data == NULL: absent) */
-        struct scn_trs trs;         /* conflict in the transform: the present one */
-        scn_revision revision;      /* conflict, stale_parent: when it was set */
-        double residual;            /* shear */
+        uint32_t op;            /* index; == ops_count when the fault is the edit's as a whole */
+        enum scn_field field;   /* conflict and number errors: the field; SCN_FIELD_COUNT when none */
+        struct scn_uid node;    /* none when it was never found */
+        struct scn_uid other;   /* cycle: the parent; stale_parent: the present one; conflict: the client */
+        struct scn_slice key;   /* field == property: its key */
+        struct scn_slice value; /* conflict: the name or property value now (data == NULL: absent) */
+        struct scn_trs trs;     /* conflict in the transform: the present one */
+        scn_revision revision;  /* conflict, stale_parent: when it was set */
+        double residual;        /* shear */
 };
 
 #endif

@@ -49,10 +49,10 @@ static bool grow_arrays(struct scn_hierarchy *h, size_t count)
         size_t max = SCN_HIERARCHY_SLOTS_MAX;
 
         return scn_grow((void **)&h->locals, &h->locals_capacity, sizeof *h->locals, count, max) &&
-               scn_grow((void **)&h->worlds, &h->worlds_capacity, sizeof *h->worlds, count, max) &&
-               scn_grow((void **)&h->links, &h->links_capacity, sizeof *h->links, count, max) &&
-               scn_grow((void **)&h->marks, &h->marks_capacity, sizeof *h->marks, count, max) &&
-               scn_grow((void **)&h->order, &h->order_capacity, sizeof *h->order, count, max);
+                scn_grow((void **)&h->worlds, &h->worlds_capacity, sizeof *h->worlds, count, max) &&
+                scn_grow((void **)&h->links, &h->links_capacity, sizeof *h->links, count, max) &&
+                scn_grow((void **)&h->marks, &h->marks_capacity, sizeof *h->marks, count, max) &&
+                scn_grow((void **)&h->order, &h->order_capacity, sizeof *h->order, count, max);
 }
 
 static void init_slot(struct scn_hierarchy *hierarchy, uint32_t slot)
@@ -225,8 +225,8 @@ uint32_t scn_hierarchy_walk_back(const struct scn_hierarchy *hierarchy, uint32_t
         if (slot == top)
                 return SCN_SLOT_NONE;
         uint32_t previous = hierarchy->links[slot].previous;
-        return previous != SCN_SLOT_NONE ? scn_hierarchy_walk_last(hierarchy, previous) :
-                                           hierarchy->locals[slot].parent;
+        return previous != SCN_SLOT_NONE ? scn_hierarchy_walk_last(hierarchy, previous)
+                                         : hierarchy->locals[slot].parent;
 }
 
 /* ---- Updates ---- */
@@ -286,8 +286,7 @@ static uint32_t run_whole_tree(struct scn_hierarchy *hierarchy)
                 order_whole_tree(hierarchy);
         struct scn_hierarchy_local *root = &hierarchy->locals[hierarchy->root];
         scn_kernel_local(&root->trs, &hierarchy->worlds[hierarchy->root]);
-        hierarchy->kernel(
-                hierarchy->locals, hierarchy->worlds, hierarchy->order + 1, hierarchy->order_count - 1);
+        hierarchy->kernel(hierarchy->locals, hierarchy->worlds, hierarchy->order + 1, hierarchy->order_count - 1);
         clear_marks(hierarchy);
         return hierarchy->order_count;
 }
@@ -455,8 +454,7 @@ static struct scn_affine compute_path(const struct scn_hierarchy *hierarchy, uin
         return world;
 }
 
-enum scn_error scn_hierarchy_world(
-        const struct scn_hierarchy *hierarchy, uint32_t slot, struct scn_affine *world_out)
+enum scn_error scn_hierarchy_world(const struct scn_hierarchy *hierarchy, uint32_t slot, struct scn_affine *world_out)
 {
         SCN_ASSERT(slot < hierarchy->slot_count);
         uint32_t steps = 0;

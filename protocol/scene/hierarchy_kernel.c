@@ -78,10 +78,8 @@ typedef float stored4 __attribute__((vector_size(16), aligned(4), may_alias));
 #define FLOATS floats4
 #define NAME(x) four_##x
 #define TARGET
-#define LOAD(records, index, quad)                                                                      \
-        (*(const stored4 *)(const void *)((records)[index] + 4 * (quad)))
-#define STORE(records, index, quad, floats)                                                             \
-        (*(stored4 *)(void *)((records)[index] + 4 * (quad)) = (floats))
+#define LOAD(records, index, quad) (*(const stored4 *)(const void *)((records)[index] + 4 * (quad)))
+#define STORE(records, index, quad, floats) (*(stored4 *)(void *)((records)[index] + 4 * (quad)) = (floats))
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define PAIR_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
@@ -99,11 +97,11 @@ typedef float floats8 __attribute__((vector_size(32)));
 #define TARGET __attribute__((target("avx2")))
 /* Intrinsics here, for with the shuffles that say the same gcc does not find the instructions that take the upper
  * half from memory and put it there. */
-#define LOAD(records, index, quad)                                                                      \
-        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((records)[index] + 4 * (quad))),    \
+#define LOAD(records, index, quad)                                                                                     \
+        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((records)[index] + 4 * (quad))),                      \
                 _mm_loadu_ps((records)[(index) + 4] + 4 * (quad)), 1)
-#define STORE(records, index, quad, floats)                                                             \
-        (_mm_storeu_ps((records)[index] + 4 * (quad), _mm256_castps256_ps128(floats)),               \
+#define STORE(records, index, quad, floats)                                                                            \
+        (_mm_storeu_ps((records)[index] + 4 * (quad), _mm256_castps256_ps128(floats)),                                 \
                 _mm_storeu_ps((records)[(index) + 4] + 4 * (quad), _mm256_extractf128_ps(floats, 1)))
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)

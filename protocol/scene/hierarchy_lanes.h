@@ -28,7 +28,7 @@ struct NAME(linear) {
 /* Not one unary minus, here and below: it would turn the sign of a NaN, and then the order in which a compiler
  * takes the operands of + would show in the bits. */
 static inline TARGET void NAME(turn_and_scale)(
-        const FLOATS rotation[4], const FLOATS scale[3], struct NAME(linear) *linear_out)
+        const FLOATS rotation[4], const FLOATS scale[3], struct NAME(linear) * linear_out)
 {
         FLOATS x = rotation[0], y = rotation[1], z = rotation[2], w = rotation[3];
         FLOATS x2 = x + x, y2 = y + y, z2 = z + z;
@@ -48,8 +48,8 @@ static inline TARGET void NAME(turn_and_scale)(
 }
 
 /* One row of parent * local. */
-static inline TARGET void NAME(multiply_row)(const FLOATS parent[4], const struct NAME(linear) *linear,
-        const FLOATS translation[3], FLOATS row_out[4])
+static inline TARGET void NAME(multiply_row)(
+        const FLOATS parent[4], const struct NAME(linear) * linear, const FLOATS translation[3], FLOATS row_out[4])
 {
         FLOATS p0 = parent[0], p1 = parent[1], p2 = parent[2], p3 = parent[3];
 
@@ -74,8 +74,7 @@ static inline TARGET void NAME(transpose)(FLOATS quads[4])
 }
 
 /* `places` say how many floats before each record lie in the array. */
-static inline TARGET void NAME(load)(
-        const float *const records[LANES], uint32_t quad, FLOATS components_out[4])
+static inline TARGET void NAME(load)(const float *const records[LANES], uint32_t quad, FLOATS components_out[4])
 {
         UNROLL
         for (uint32_t i = 0; i < 4; i++)
@@ -94,8 +93,7 @@ static inline TARGET void NAME(load_shared)(const float *const records[LANES], u
         components_out[3] = SPREAD(shared, 3);
 }
 
-static inline TARGET void NAME(store)(
-        float *const records[LANES], uint32_t quad, FLOATS components[4])
+static inline TARGET void NAME(store)(float *const records[LANES], uint32_t quad, FLOATS components[4])
 {
         NAME(transpose)(components);
         UNROLL
@@ -103,8 +101,8 @@ static inline TARGET void NAME(store)(
                 STORE(records, i, quad, components[i]);
 }
 
-static inline TARGET void NAME(load_locals)(const float *const locals[LANES],
-        FLOATS translation_out[3], struct NAME(linear) *linear_out)
+static inline TARGET void NAME(load_locals)(
+        const float *const locals[LANES], FLOATS translation_out[3], struct NAME(linear) * linear_out)
 {
         FLOATS quads[3][4];
 

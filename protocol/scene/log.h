@@ -40,8 +40,7 @@ static inline uint64_t scn_log_pop(struct scn_changes *changes)
 static inline struct scn_log_header scn_log_pop_header(struct scn_changes *changes)
 {
         const uint64_t word = scn_log_pop(changes);
-        return (struct scn_log_header){
-                (enum scn_log_kind)(word & 0xff), (uint32_t)(word >> 8), (uint32_t)(word >> 40)};
+        return (struct scn_log_header){(enum scn_log_kind)(word & 0xff), (uint32_t)(word >> 8), (uint32_t)(word >> 40)};
 }
 
 static inline void scn_log_push(struct scn_changes *changes, uint64_t word)

@@ -106,8 +106,7 @@ static void change_digest(struct scn_digest *sum, struct scn_digest before, stru
         scn_digest_add(sum, after);
 }
 
-enum scn_error scn_mutate_trs(
-        struct scn_mutation *mutation, uint32_t slot, const struct scn_trs *trs, uint32_t fields)
+enum scn_error scn_mutate_trs(struct scn_mutation *mutation, uint32_t slot, const struct scn_trs *trs, uint32_t fields)
 {
         struct scn_document *document = mutation->document;
         struct scn_changes *changes = mutation->changes;
@@ -240,8 +239,8 @@ static void digest_place(struct scn_document *document, uint32_t slot, bool is_a
         }
         const uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
         const uint32_t previous = scn_hierarchy_previous(document->hierarchy, slot);
-        const struct scn_digest hash = scn_digest_place(scn_node_at(document, slot)->uid,
-                scn_uid_at(document, parent), scn_uid_at(document, previous));
+        const struct scn_digest hash = scn_digest_place(
+                scn_node_at(document, slot)->uid, scn_uid_at(document, parent), scn_uid_at(document, previous));
         struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_STRUCTURE];
         if (is_added) {
                 scn_digest_add(sum, hash);
@@ -304,8 +303,8 @@ static uint64_t place_word(const struct scn_document *document, uint32_t slot)
                 scn_hierarchy_previous(document->hierarchy, slot);
 }
 
-void scn_digests_of_node(const struct scn_document *document, uint32_t slot, uint32_t mask, bool is_top,
-        struct scn_digests *sums)
+void scn_digests_of_node(
+        const struct scn_document *document, uint32_t slot, uint32_t mask, bool is_top, struct scn_digests *sums)
 {
         const struct scn_node *node = scn_node_at(document, slot);
         const struct scn_hierarchy *hierarchy = document->hierarchy;
@@ -316,8 +315,8 @@ void scn_digests_of_node(const struct scn_document *document, uint32_t slot, uin
                         scn_digest_place(node->uid, scn_uid_at(document, parent), scn_uid_at(document, previous)));
         }
         if ((mask & SCN_MASK_NAME) != 0 && node->name != NULL) {
-                scn_digest_add(&sums->channels[SCN_CHANNEL_NAME],
-                        scn_digest_name(node->uid, scn_text_slice(node->name)));
+                scn_digest_add(
+                        &sums->channels[SCN_CHANNEL_NAME], scn_digest_name(node->uid, scn_text_slice(node->name)));
         }
         if ((mask & SCN_MASK_TRANSFORM) != 0) {
                 const struct scn_trs trs = scn_hierarchy_local(hierarchy, slot);
@@ -328,8 +327,8 @@ void scn_digests_of_node(const struct scn_document *document, uint32_t slot, uin
         }
         if ((mask & SCN_MASK_PROPERTIES) != 0 && node->props != NULL) {
                 for (uint32_t i = 0; i < node->props->count; i++) {
-                        digest_property(&sums->channels[SCN_CHANNEL_PROPERTIES], node, node->props->items[i].text,
-                                true);
+                        digest_property(
+                                &sums->channels[SCN_CHANNEL_PROPERTIES], node, node->props->items[i].text, true);
                 }
         }
 }
@@ -362,7 +361,7 @@ uint32_t scn_exact_height(const struct scn_document *document, uint32_t slot)
 static void free_new_node(struct scn_new_node *new)
 {
         scn_free(new->name);
-        for (uint32_t i = 0; new->props != NULL && i < new->props->count; i++) {
+        for (uint32_t i = 0; new->props != NULL &&i < new->props->count; i++) {
                 scn_free(new->props->items[i].text);
         }
         scn_free(new->props);
@@ -437,8 +436,7 @@ enum scn_error scn_mutate_add(struct scn_mutation *mutation, struct scn_new_node
         mutation->changes->mask |= SCN_MASK_STRUCTURE | SCN_MASK_NAME | SCN_MASK_TRANSFORM |
                 (node->props != NULL ? SCN_MASK_PROPERTIES : 0);
         for (int channel = 0; channel < SCN_CHANNEL_COUNT && error == SCN_OK; channel++) {
-                error = scn_mutate_mark(
-                        mutation, new->parent, (enum scn_channel)channel, node->subtree_rev[channel]);
+                error = scn_mutate_mark(mutation, new->parent, (enum scn_channel)channel, node->subtree_rev[channel]);
         }
         *slot_out = slot;
         return error;
@@ -480,14 +478,13 @@ static enum scn_error mark_new_ancestors(struct scn_mutation *mutation, uint32_t
         const uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
         enum scn_error error = SCN_OK;
         for (int channel = 0; channel < SCN_CHANNEL_COUNT && error == SCN_OK; channel++) {
-                error = scn_mutate_mark(mutation, parent, (enum scn_channel)channel,
-                        scn_node_at(document, slot)->subtree_rev[channel]);
+                error = scn_mutate_mark(
+                        mutation, parent, (enum scn_channel)channel, scn_node_at(document, slot)->subtree_rev[channel]);
         }
         return error;
 }
 
-enum scn_error scn_mutate_move(
-        struct scn_mutation *mutation, uint32_t slot, uint32_t parent, uint32_t previous)
+enum scn_error scn_mutate_move(struct scn_mutation *mutation, uint32_t slot, uint32_t parent, uint32_t previous)
 {
         struct scn_document *document = mutation->document;
         const uint32_t former_parent = scn_hierarchy_parent(document->hierarchy, slot);

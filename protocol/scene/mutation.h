@@ -69,8 +69,8 @@ void scn_changes_destroy(struct scn_changes *changes);
 void *scn_changes_alloc(struct scn_changes *changes, size_t size);
 /* A zeroed record of this kind, appended; `stored_bytes` is counted against the limit. SCN_E_NO_MEMORY,
  * SCN_E_TOO_LARGE. */
-SCN_NODISCARD enum scn_error scn_changes_record(struct scn_mutation *mutation, enum scn_op_kind kind,
-        uint64_t stored_bytes, struct scn_change **record_out);
+SCN_NODISCARD enum scn_error scn_changes_record(
+        struct scn_mutation *mutation, enum scn_op_kind kind, uint64_t stored_bytes, struct scn_change **record_out);
 
 /* Stamps a fixed field, moves the node to the end of the feed and marks its ancestors. */
 SCN_NODISCARD enum scn_error scn_mutate_stamp(struct scn_mutation *mutation, uint32_t slot, enum scn_field field);
@@ -102,8 +102,8 @@ SCN_NODISCARD enum scn_error scn_mutate_move(
 SCN_NODISCARD enum scn_error scn_mutate_remove(struct scn_mutation *mutation, uint32_t slot);
 
 /* Digest contributions of one node. */
-void scn_digests_of_node(const struct scn_document *document, uint32_t slot, uint32_t mask, bool is_top,
-        struct scn_digests *sums);
+void scn_digests_of_node(
+        const struct scn_document *document, uint32_t slot, uint32_t mask, bool is_top, struct scn_digests *sums);
 /* Levels below a slot, counted exactly. */
 uint32_t scn_exact_height(const struct scn_document *document, uint32_t slot);
 

@@ -23,9 +23,9 @@ struct scn_observer;
 /* Valid only inside the call; one per observable, reused, saved around nested notifications. */
 struct scn_event {
         uint32_t mask;
-        const void *data;          /* the event itself, borrowed */
-        const void *last_return;   /* what the previous observer returned; the first reads `data` */
-        bool skip_next;            /* set it, and the observers after this one hear nothing */
+        const void *data;        /* the event itself, borrowed */
+        const void *last_return; /* what the previous observer returned; the first reads `data` */
+        bool skip_next;          /* set it, and the observers after this one hear nothing */
 };
 
 /* `data` is the pointer given at registration (the source design's scope). *return_out, NULL unless set, is what
@@ -33,9 +33,9 @@ struct scn_event {
 typedef enum scn_error (*scn_observer_fn)(struct scn_event *event, const void **return_out, void *data);
 
 struct scn_observer_options {
-        uint32_t mask;      /* 0 hears nothing; SCN_MASK_ALL (-1) hears all */
-        bool is_first;      /* goes to the front */
-        bool is_once;       /* removed by the first call it gets */
+        uint32_t mask; /* 0 hears nothing; SCN_MASK_ALL (-1) hears all */
+        bool is_first; /* goes to the front */
+        bool is_once;  /* removed by the first call it gets */
         scn_observer_fn callback;
         void *data;
 };

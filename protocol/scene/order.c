@@ -215,8 +215,7 @@ static enum scn_error split(struct scn_document *document, struct scn_order_bloc
 void scn_order_linked(struct scn_document *document, uint32_t slot)
 {
         const uint32_t previous = scn_hierarchy_previous(document->hierarchy, slot);
-        const uint32_t neighbour =
-                previous != SCN_NONE ? previous : scn_hierarchy_next(document->hierarchy, slot);
+        const uint32_t neighbour = previous != SCN_NONE ? previous : scn_hierarchy_next(document->hierarchy, slot);
         scn_node_at(document, slot)->order_block = SCN_NONE;
         if (neighbour == SCN_NONE || block_of(document, neighbour) == NULL) {
                 return;
@@ -257,8 +256,7 @@ void scn_order_unlinking(struct scn_document *document, uint32_t slot)
         const uint32_t ordinal = block->ordinal;
         release_block(document, entry->number);
         row->count--;
-        memmove(&row->blocks[ordinal], &row->blocks[ordinal + 1],
-                (row->count - ordinal) * sizeof row->blocks[0]);
+        memmove(&row->blocks[ordinal], &row->blocks[ordinal + 1], (row->count - ordinal) * sizeof row->blocks[0]);
         if (row->count == 0) {
                 destroy_row(document, row);
                 return;

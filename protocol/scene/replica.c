@@ -161,8 +161,8 @@ static uint32_t depth_of(const struct scn_document *document, uint32_t slot)
 }
 
 /* The slots a place names. `moved`: the node on its way, which may be neither of them nor above the parent. */
-static enum scn_error find_place(const struct scn_document *document, const struct scn_delta_node *told,
-        uint32_t moved, uint32_t *parent_out, uint32_t *previous_out)
+static enum scn_error find_place(const struct scn_document *document, const struct scn_delta_node *told, uint32_t moved,
+        uint32_t *parent_out, uint32_t *previous_out)
 {
         const uint32_t parent = scn_table_slot(document, told->parent);
         const uint32_t previous = told->previous == 0 ? SCN_NONE : scn_table_slot(document, told->previous);
@@ -282,8 +282,7 @@ static enum scn_error remove_all(struct replica *replica, const scn_node_id *ids
                 if (slot == document->root && slot != SCN_NONE) {
                         return SCN_E_BAD_DELTA;
                 }
-                const enum scn_error error =
-                        slot == SCN_NONE ? SCN_OK : scn_mutate_remove(&replica->mutation, slot);
+                const enum scn_error error = slot == SCN_NONE ? SCN_OK : scn_mutate_remove(&replica->mutation, slot);
                 if (error != SCN_OK) {
                         return error;
                 }

@@ -13,7 +13,7 @@
 
 struct scn_snapshot_reader {
         const struct scn_document *document;
-        int next; /* kind of the row to come; past SCN_ROW_END: done */
+        int next;          /* kind of the row to come; past SCN_ROW_END: done */
         uint32_t *clients; /* owned: number in the document -> number of the row; 0: not used, no row */
         uint32_t *slots;   /* owned: level by level */
         uint32_t at;       /* client, node or past entry to come */
@@ -82,14 +82,15 @@ static struct scn_snapshot_row header_row(struct scn_snapshot_reader *reader)
         reader->at = 1;
         return (struct scn_snapshot_row){
                 .kind = SCN_ROW_HEADER,
-                .as.header = {
-                        .uid = document->uid,
-                        .revision = document->revision,
-                        .horizon = document->horizon,
-                        .next_id = document->next_id,
-                        .nodes_count = document->nodes_count,
-                        .digests = document->digests,
-                },
+                .as.header =
+                        {
+                                .uid = document->uid,
+                                .revision = document->revision,
+                                .horizon = document->horizon,
+                                .next_id = document->next_id,
+                                .nodes_count = document->nodes_count,
+                                .digests = document->digests,
+                        },
         };
 }
 
@@ -100,15 +101,16 @@ static struct scn_snapshot_row node_row(struct scn_snapshot_reader *reader)
         const struct scn_node *node = scn_node_at(document, slot);
         struct scn_snapshot_row row = {
                 .kind = SCN_ROW_NODE,
-                .as.node = {
-                        .id = node->id,
-                        .uid = node->uid,
-                        .parent = scn_id_at(document, scn_hierarchy_parent(document->hierarchy, slot)),
-                        .birth = node->birth,
-                        .name = scn_text_slice(node->name),
-                        .trs = scn_hierarchy_local(document->hierarchy, slot),
-                        .properties_count = node->props == NULL ? 0 : node->props->count,
-                },
+                .as.node =
+                        {
+                                .id = node->id,
+                                .uid = node->uid,
+                                .parent = scn_id_at(document, scn_hierarchy_parent(document->hierarchy, slot)),
+                                .birth = node->birth,
+                                .name = scn_text_slice(node->name),
+                                .trs = scn_hierarchy_local(document->hierarchy, slot),
+                                .properties_count = node->props == NULL ? 0 : node->props->count,
+                        },
         };
         memcpy(row.as.node.subtree_rev, node->subtree_rev, sizeof node->subtree_rev);
         for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
@@ -133,15 +135,16 @@ static struct scn_snapshot_row past_row(struct scn_snapshot_reader *reader)
         const struct scn_past *entry = scn_past_at(reader->document, reader->at++);
         return (struct scn_snapshot_row){
                 .kind = SCN_ROW_PAST,
-                .as.past = {
-                        .kind = entry->kind,
-                        .id = entry->id,
-                        .uid = entry->uid,
-                        .parent = entry->parent,
-                        .revision = entry->revision,
-                        .since = entry->since,
-                        .client = reader->clients[entry->client],
-                },
+                .as.past =
+                        {
+                                .kind = entry->kind,
+                                .id = entry->id,
+                                .uid = entry->uid,
+                                .parent = entry->parent,
+                                .revision = entry->revision,
+                                .since = entry->since,
+                                .client = reader->clients[entry->client],
+                        },
         };
 }
 

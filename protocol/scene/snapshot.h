@@ -71,7 +71,7 @@ struct scn_snapshot_past {
         scn_node_id parent; /* removed, moved */
         scn_revision revision;
         scn_revision since;
-        uint32_t client;    /* moved */
+        uint32_t client; /* moved */
 };
 
 struct scn_snapshot_row {

@@ -85,8 +85,8 @@ static enum scn_error load_client(struct scn_snapshot_loader *loader, struct scn
         return error == SCN_OK && number != count ? SCN_E_BAD_SNAPSHOT : error;
 }
 
-static bool read_stamp(const struct scn_snapshot_loader *loader, const struct scn_snapshot_stamp *row,
-        struct scn_stamp *stamp_out)
+static bool read_stamp(
+        const struct scn_snapshot_loader *loader, const struct scn_snapshot_stamp *row, struct scn_stamp *stamp_out)
 {
         *stamp_out = scn_stamp_make(row->revision, row->writer, row->client);
         return row->revision <= loader->header.revision && row->writer <= loader->header.revision &&
@@ -100,12 +100,10 @@ static bool is_good_node(const struct scn_snapshot_loader *loader, const struct 
         const struct scn_document *document = loader->document;
         const scn_revision revision = loader->header.revision;
         bool is_good = row->id != 0 && row->id < loader->header.next_id && !scn_uid_is_none(row->uid) &&
-                row->birth <= revision &&
-                row->name.size <= document->limits.name_bytes_max &&
+                row->birth <= revision && row->name.size <= document->limits.name_bytes_max &&
                 (row->name.data == NULL || scn_utf8_is_valid(row->name.data, row->name.size)) &&
                 scn_transform_check(row->trs.t, 3) == SCN_OK && scn_transform_check(row->trs.r, 4) == SCN_OK &&
-                scn_transform_check(row->trs.s, 3) == SCN_OK &&
-                scn_table_find_id(document, row->id) == SCN_NONE &&
+                scn_transform_check(row->trs.s, 3) == SCN_OK && scn_table_find_id(document, row->id) == SCN_NONE &&
                 scn_table_find_uid(document, row->uid) == SCN_NONE &&
                 document->nodes_count < loader->header.nodes_count &&
                 (row->parent == 0) == (document->root == SCN_NONE);
@@ -218,8 +216,7 @@ static bool is_good_past(const struct scn_snapshot_loader *loader, const struct 
 {
         const struct scn_document *document = loader->document;
         const uint32_t tail = document->past_tail;
-        const scn_revision before =
-                tail == document->past_head ? 0 : scn_past_at(document, tail - 1)->revision;
+        const scn_revision before = tail == document->past_head ? 0 : scn_past_at(document, tail - 1)->revision;
         const uint32_t older = scn_memo_get(&loader->moved, row->id);
         const bool has_overlap = row->kind == SCN_PAST_MOVED && older != SCN_MEMO_NONE &&
                 row->since < scn_past_at(document, older)->revision;

@@ -97,10 +97,10 @@ struct scn_node {
         scn_node_id id;         /* 0: the slot is free */
         uint32_t feed_previous; /* references; feed_next links free slots too */
         uint32_t feed_next;
-        uint32_t past;          /* number of its newest MOVED entry, or SCN_NONE; may lie before the horizon */
-        uint32_t order_block;   /* see order.h, or SCN_NONE */
-        uint32_t height;        /* levels below, at the least this many are assumed: an upper bound */
-        struct scn_text *name;  /* owned; NULL: absent */
+        uint32_t past;           /* number of its newest MOVED entry, or SCN_NONE; may lie before the horizon */
+        uint32_t order_block;    /* see order.h, or SCN_NONE */
+        uint32_t height;         /* levels below, at the least this many are assumed: an upper bound */
+        struct scn_text *name;   /* owned; NULL: absent */
         struct scn_props *props; /* owned; NULL: none */
 };
 
@@ -117,8 +117,8 @@ struct scn_past {
         scn_node_id parent;
         uint32_t feed_previous; /* removed: it stands in the feed */
         uint32_t feed_next;
-        uint32_t older;        /* number of the node's entry before this one, or SCN_NONE */
-        uint32_t client;       /* moved: who set the parent that replaced this one */
+        uint32_t older;  /* number of the node's entry before this one, or SCN_NONE */
+        uint32_t client; /* moved: who set the parent that replaced this one */
         enum scn_past_kind kind;
 };
 
@@ -156,9 +156,9 @@ struct scn_document {
 
         struct scn_past *past; /* ring; capacity is a power of two or 0 */
         uint32_t past_capacity;
-        uint32_t past_head;  /* numbers, free-running: the oldest entry kept ... */
-        uint32_t past_live;  /* ... the oldest one after the horizon ... */
-        uint32_t past_tail;  /* ... and the next to be made */
+        uint32_t past_head; /* numbers, free-running: the oldest entry kept ... */
+        uint32_t past_live; /* ... the oldest one after the horizon ... */
+        uint32_t past_tail; /* ... and the next to be made */
         scn_revision horizon;
 
         struct scn_order_block **order_blocks; /* owned; see order.h */
@@ -221,13 +221,13 @@ static inline struct scn_property scn_prop_view(const struct scn_prop_text *text
 
 static inline struct scn_stamp_view scn_stamp_view(const struct scn_document *document, struct scn_stamp stamp)
 {
-        return (struct scn_stamp_view){scn_stamp_revision(stamp), scn_stamp_writer(stamp),
-                document->clients[scn_stamp_client(stamp)]};
+        return (struct scn_stamp_view){
+                scn_stamp_revision(stamp), scn_stamp_writer(stamp), document->clients[scn_stamp_client(stamp)]};
 }
 
 static inline enum scn_channel scn_channel_of(enum scn_field field)
 {
-        return field == SCN_FIELD_PLACE      ? SCN_CHANNEL_STRUCTURE
+        return field == SCN_FIELD_PLACE       ? SCN_CHANNEL_STRUCTURE
                 : field == SCN_FIELD_NAME     ? SCN_CHANNEL_NAME
                 : field == SCN_FIELD_PROPERTY ? SCN_CHANNEL_PROPERTIES
                                               : SCN_CHANNEL_TRANSFORM;

@@ -22,8 +22,8 @@ enum scn_error scn_table_take_slot(struct scn_document *document, uint32_t *slot
                 }
                 const size_t page = slot >> SCN_PAGE_BITS;
                 if ((slot & (SCN_PAGE_NODES - 1)) == 0) {
-                        if (!scn_grow((void **)&document->pages, &document->pages_capacity,
-                                    sizeof *document->pages, page + 1, SIZE_MAX)) {
+                        if (!scn_grow((void **)&document->pages, &document->pages_capacity, sizeof *document->pages,
+                                    page + 1, SIZE_MAX)) {
                                 return SCN_E_NO_MEMORY;
                         }
                         document->pages[page] = scn_alloc(SCN_PAGE_NODES * sizeof(struct scn_node));
@@ -186,8 +186,8 @@ static enum scn_error compact_clients(struct scn_document *document)
                         const struct scn_uid client = document->clients[i];
                         if (numbers[i] != 0) {
                                 document->clients[numbers[i]] = client;
-                                scn_index_map_add(&document->by_client,
-                                        scn_hash_uid(client, document->hash_seed), numbers[i]);
+                                scn_index_map_add(
+                                        &document->by_client, scn_hash_uid(client, document->hash_seed), numbers[i]);
                         }
                 }
                 document->clients_count = used + 1;
@@ -342,8 +342,7 @@ void scn_props_remove(struct scn_node *node, uint32_t index)
         SCN_ASSERT(index < props->count);
         props->living_count -= props->items[index].text->value_size > 0;
         props->count--;
-        memmove(&props->items[index], &props->items[index + 1],
-                (props->count - index) * sizeof props->items[0]);
+        memmove(&props->items[index], &props->items[index + 1], (props->count - index) * sizeof props->items[0]);
         if (props->count == 0) {
                 scn_free(props);
                 node->props = NULL;

@@ -365,8 +365,8 @@ static bool is_identity(const struct columns *m)
 }
 
 /* The rotation and scale that show under `change`, a matrix without singularity, as `local`'s do without it. */
-static void carry_rotation_and_scale(const struct columns *change, const struct scn_trs *local,
-        struct scn_trs *local_out, double *residual_out)
+static void carry_rotation_and_scale(
+        const struct columns *change, const struct scn_trs *local, struct scn_trs *local_out, double *residual_out)
 {
         struct columns rotation = columns_from_quaternion(local->r);
         struct columns units;

@@ -85,15 +85,38 @@ static const struct {
         uint8_t argument_bytes;
         uint8_t argument;
 } long_heads[32] = {
-        {KIND_NIL, 0, 0}, {KIND_BAD, 0, 0}, {KIND_BOOL, 0, 0}, {KIND_BOOL, 0, 1},
-        {KIND_BIN, 1, 0}, {KIND_BIN, 2, 0}, {KIND_BIN, 4, 0},
-        {KIND_EXT, 1, 0}, {KIND_EXT, 2, 0}, {KIND_EXT, 4, 0},
-        {KIND_FLOAT32, 4, 0}, {KIND_FLOAT64, 8, 0},
-        {KIND_UINT, 1, 0}, {KIND_UINT, 2, 0}, {KIND_UINT, 4, 0}, {KIND_UINT, 8, 0},
-        {KIND_INT, 1, 0}, {KIND_INT, 2, 0}, {KIND_INT, 4, 0}, {KIND_INT, 8, 0},
-        {KIND_EXT, 0, 1}, {KIND_EXT, 0, 2}, {KIND_EXT, 0, 4}, {KIND_EXT, 0, 8}, {KIND_EXT, 0, 16},
-        {KIND_STR, 1, 0}, {KIND_STR, 2, 0}, {KIND_STR, 4, 0},
-        {KIND_ARRAY, 2, 0}, {KIND_ARRAY, 4, 0}, {KIND_MAP, 2, 0}, {KIND_MAP, 4, 0},
+        {KIND_NIL, 0, 0},
+        {KIND_BAD, 0, 0},
+        {KIND_BOOL, 0, 0},
+        {KIND_BOOL, 0, 1},
+        {KIND_BIN, 1, 0},
+        {KIND_BIN, 2, 0},
+        {KIND_BIN, 4, 0},
+        {KIND_EXT, 1, 0},
+        {KIND_EXT, 2, 0},
+        {KIND_EXT, 4, 0},
+        {KIND_FLOAT32, 4, 0},
+        {KIND_FLOAT64, 8, 0},
+        {KIND_UINT, 1, 0},
+        {KIND_UINT, 2, 0},
+        {KIND_UINT, 4, 0},
+        {KIND_UINT, 8, 0},
+        {KIND_INT, 1, 0},
+        {KIND_INT, 2, 0},
+        {KIND_INT, 4, 0},
+        {KIND_INT, 8, 0},
+        {KIND_EXT, 0, 1},
+        {KIND_EXT, 0, 2},
+        {KIND_EXT, 0, 4},
+        {KIND_EXT, 0, 8},
+        {KIND_EXT, 0, 16},
+        {KIND_STR, 1, 0},
+        {KIND_STR, 2, 0},
+        {KIND_STR, 4, 0},
+        {KIND_ARRAY, 2, 0},
+        {KIND_ARRAY, 4, 0},
+        {KIND_MAP, 2, 0},
+        {KIND_MAP, 4, 0},
 };
 
 static struct head short_head(uint8_t byte)
@@ -270,7 +293,7 @@ static enum scn_error walk_bytes(struct walker *walker, const struct head *head)
         } else if (head->kind == KIND_BIN) {
                 error = emit_bin_head(walker, size);
         } else if ((head->ext_type == SCN_EXT_NODE && size == SCN_EXT_NODE_BYTES) ||
-                   (head->ext_type == SCN_EXT_BLOB && size == SCN_EXT_BLOB_BYTES)) {
+                (head->ext_type == SCN_EXT_BLOB && size == SCN_EXT_BLOB_BYTES)) {
                 error = emit_ext_head(walker, head->ext_type);
         } else {
                 error = SCN_E_BAD_VALUE;

@@ -44,9 +44,9 @@ bool scn_value_is_canonical(struct scn_slice input, const struct scn_limits *lim
 
 /* A number as a peer spelled it: msgpack and JSON know four families, and all must mean the same (CASES B39). */
 enum scn_number_kind {
-        SCN_NUMBER_INT,    /* negative integers */
-        SCN_NUMBER_UINT,   /* all others */
-        SCN_NUMBER_FLOAT,  /* float32 or float64 */
+        SCN_NUMBER_INT,   /* negative integers */
+        SCN_NUMBER_UINT,  /* all others */
+        SCN_NUMBER_FLOAT, /* float32 or float64 */
 };
 
 struct scn_number {
@@ -65,6 +65,7 @@ SCN_NODISCARD enum scn_error scn_number_to_float(const struct scn_number *number
 /* For integer fields (index, id, revision): never wraps, never rounds. A float is taken when it is a whole number
  * (browsers send 1.0 for 1). SCN_E_NOT_INTEGER: it has a fraction; SCN_E_NOT_FINITE; SCN_E_RANGE: negative or
  * above `max`. */
-SCN_NODISCARD enum scn_error scn_number_to_integer(const struct scn_number *number, uint64_t max, uint64_t *integer_out);
+SCN_NODISCARD enum scn_error scn_number_to_integer(
+        const struct scn_number *number, uint64_t max, uint64_t *integer_out);
 
 #endif

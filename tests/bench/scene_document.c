@@ -60,7 +60,9 @@ static struct scn_op add_op(scn_node_id parent)
 /* Level by level; `fan_out` 0: all under the root. Ids are 1 .. count. */
 static void build(struct scene *scene, uint32_t count, uint32_t fan_out)
 {
-        enum { BATCH = 5000 };
+        enum {
+                BATCH = 5000
+        };
         static struct scn_op ops[BATCH];
         struct scn_document_options options = {
                 .limits = SCN_LIMITS_DEFAULT,
@@ -129,7 +131,10 @@ static double time_transforms(struct scene *scene, uint32_t reach)
 /* A random node goes under a random one that is not below it; refused ones are drawn again. */
 static double time_structural_frames(struct scene *scene)
 {
-        enum { FRAMES = 300, EDITS = 20 };
+        enum {
+                FRAMES = 300,
+                EDITS = 20
+        };
         double best = 0.0;
         for (int round = 0; round < 5; round++) {
                 const double start = scn_bench_now_ns();
@@ -176,7 +181,10 @@ static void bench_edits(uint32_t count, const char *size, double transform_budge
 
 static void bench_rows(void)
 {
-        enum { ROW = 100000, INSERTS = 1000000 };
+        enum {
+                ROW = 100000,
+                INSERTS = 1000000
+        };
         struct scene scene;
         build(&scene, ROW, 0);
         struct scn_op op = add_op(1);
@@ -201,8 +209,8 @@ static void bench_rows(void)
         for (uint32_t i = 0; i < 10000; i++) {
                 sum += scn_document_index(scene.document, 2 + (scn_node_id)(scn_random_next(&scene.random) % ROW));
         }
-        scn_bench_row("row of 2.1M: position of a child", (scn_bench_now_ns() - start) / 10000, "ns",
-                SCN_BENCH_NO_BUDGET);
+        scn_bench_row(
+                "row of 2.1M: position of a child", (scn_bench_now_ns() - start) / 10000, "ns", SCN_BENCH_NO_BUDGET);
         SCN_ASSERT(sum > 0);
         finish(&scene);
 }
@@ -225,15 +233,15 @@ static void ask_delta(void *data)
 static void ask_list(void *data)
 {
         struct question *question = data;
-        SCN_ASSERT(scn_document_list_changed(
-                           question->scene->document, question->request.from, &question->list) == SCN_OK);
+        SCN_ASSERT(scn_document_list_changed(question->scene->document, question->request.from, &question->list) ==
+                SCN_OK);
 }
 
 static void ask_dirty(void *data)
 {
         struct question *question = data;
-        SCN_ASSERT(scn_document_list_dirty(
-                           question->scene->document, question->request.from, &question->list) == SCN_OK);
+        SCN_ASSERT(
+                scn_document_list_dirty(question->scene->document, question->request.from, &question->list) == SCN_OK);
 }
 
 static void row(const char *size, const char *what, double value, const char *unit, double budget)
@@ -246,7 +254,9 @@ static void row(const char *size, const char *what, double value, const char *un
 /* Nothing new: the question every view asks at every publish point. */
 static double time_nothing_new(struct scene *scene, scn_revision since)
 {
-        enum { ASKED = 1000000 };
+        enum {
+                ASKED = 1000000
+        };
         uint32_t changed = 0;
         const double start = scn_bench_now_ns();
         for (uint32_t i = 0; i < ASKED; i++) {

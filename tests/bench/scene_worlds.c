@@ -106,8 +106,8 @@ static void draw_edits(struct subject *s, uint32_t frames, uint32_t first, uint3
                 s->edits[i] = first + scn_random_below(&s->random, end - first);
 }
 
-static void print_row(const struct subject *s, const char *shape, const char *what, double value, const char *unit,
-        double budget)
+static void print_row(
+        const struct subject *s, const char *shape, const char *what, double value, const char *unit, double budget)
 {
         char text[128];
         snprintf(text, sizeof text, "%s %u: %s", shape, s->count, what);
@@ -185,8 +185,7 @@ static void measure_full_peers(struct subject *s)
         print_row(s, "fan", "  only moving the bytes", per_node(s, once_full_mover), "ns/node", SCN_BENCH_NO_BUDGET);
         print_row(s, "fan", "  flat scan of the source, cglm", per_node(s, once_full_scan), "ns/node",
                 SCN_BENCH_NO_BUDGET);
-        print_row(s, "fan", "  pointer tree, cglm", per_node(s, once_full_pointers), "ns/node",
-                SCN_BENCH_NO_BUDGET);
+        print_row(s, "fan", "  pointer tree, cglm", per_node(s, once_full_pointers), "ns/node", SCN_BENCH_NO_BUDGET);
 }
 
 /* ---- Edits ---- */
@@ -278,8 +277,7 @@ static void measure_subtree(struct subject *s)
         struct scn_hierarchy_counters after = scn_hierarchy_counters(s->hierarchy);
         double nodes = (double)(after.recomputed - before.recomputed) / (RUNS * 50.0 * EDITS_A_FRAME);
         scn_free(s->edits);
-        print_row(s, "fan", "20 dirty subtrees of 341 nodes a frame", edit_ns / nodes, "ns/node",
-                SCN_BENCH_NO_BUDGET);
+        print_row(s, "fan", "20 dirty subtrees of 341 nodes a frame", edit_ns / nodes, "ns/node", SCN_BENCH_NO_BUDGET);
 }
 
 static bool is_below(const struct scn_hierarchy *hierarchy, uint32_t slot, uint32_t top)
@@ -300,8 +298,7 @@ static void once_moves(void *data)
                         uint32_t slot = s->edits[frame * EDITS_A_FRAME + i];
                         uint32_t parent = parents[frame * EDITS_A_FRAME + i];
                         scn_hierarchy_unlink(s->hierarchy, slot);
-                        scn_hierarchy_link(
-                                s->hierarchy, slot, parent, scn_hierarchy_last_child(s->hierarchy, parent));
+                        scn_hierarchy_link(s->hierarchy, slot, parent, scn_hierarchy_last_child(s->hierarchy, parent));
                 }
                 scn_hierarchy_update(s->hierarchy);
         }

@@ -144,8 +144,7 @@ struct scn_op scene_rename(scn_node_id id, const char *name)
 
 struct scn_op scene_set(scn_node_id id, const char *key, struct scn_slice value)
 {
-        return (struct scn_op){
-                .kind = SCN_OP_SET, .node = scene_id(id), .key = scene_text(key), .value = value};
+        return (struct scn_op){.kind = SCN_OP_SET, .node = scene_id(id), .key = scene_text(key), .value = value};
 }
 
 /* --- Edits --- */

@@ -52,7 +52,10 @@ extern "C" {
         X(BAD_DELTA,       -34, "bad_delta",        "the delta does not fit the document it is applied to")    \
         X(BAD_SNAPSHOT,    -35, "bad_snapshot",     "the snapshot is not one of a whole document")             \
         X(OBSERVER,        -36, "observer",         "an observer ended the notification")                      \
-        X(NOT_INTEGER,     -37, "not_integer",      "the number must be a whole number")
+        X(NOT_INTEGER,     -37, "not_integer",      "the number must be a whole number")                       \
+        X(BAD_MESSAGE,     -38, "bad_message",      "the message is malformed")                              \
+        X(UNKNOWN_MESSAGE, -39, "unknown_message",  "there is no such message, or not for this side")          \
+        X(MISSING_FIELD,   -40, "missing_field",    "a field that must be there is absent")
 /* clang-format on */
 
 enum scn_error {

@@ -32,8 +32,8 @@ static struct scn_document *create_small(void)
         return scene_create_limited(&limits);
 }
 
-static enum scn_error try_ops(struct scn_document *document, uint32_t client, const struct scn_op *ops,
-        uint32_t count, struct scn_refusal *refusal)
+static enum scn_error try_ops(struct scn_document *document, uint32_t client, const struct scn_op *ops, uint32_t count,
+        struct scn_refusal *refusal)
 {
         const struct scn_edit edit = {.ops = ops, .ops_count = count, .client = scene_client(client)};
         struct scn_changes *changes;
@@ -90,11 +90,20 @@ SCN_TEST(limits, hold_for_names_and_keys)
 SCN_TEST(limits, hold_for_values)
 {
         struct scn_document *document = create_small();
-        (void)scene_do(document, scene_set(1, "k", (struct scn_slice){(const uint8_t *)"\xa7" "1234567", 8}));
-        cr_assert_eq(scene_refused(document, 1, scene_set(1, "k", (struct scn_slice){(const uint8_t *)"\xa8" "12345678", 9})),
+        (void)scene_do(document,
+                scene_set(1, "k",
+                        (struct scn_slice){(const uint8_t *)"\xa7"
+                                                            "1234567",
+                                8}));
+        cr_assert_eq(scene_refused(document, 1,
+                             scene_set(1, "k",
+                                     (struct scn_slice){(const uint8_t *)"\xa8"
+                                                                         "12345678",
+                                             9})),
                 SCN_E_VALUE_TOO_LARGE);
         (void)scene_do(document, scene_set(1, "k", (struct scn_slice){(const uint8_t *)"\x91\x01", 2}));
-        cr_assert_eq(scene_refused(document, 1, scene_set(1, "k", (struct scn_slice){(const uint8_t *)"\x91\x91\x01", 3})),
+        cr_assert_eq(
+                scene_refused(document, 1, scene_set(1, "k", (struct scn_slice){(const uint8_t *)"\x91\x91\x01", 3})),
                 SCN_E_VALUE_TOO_DEEP);
         cr_assert_eq(scene_refused(document, 1, scene_set(1, "k", (struct scn_slice){(const uint8_t *)"\xc0", 1})),
                 SCN_E_BAD_VALUE);
@@ -126,7 +135,8 @@ SCN_TEST(limits, hold_for_ops_and_clients)
 {
         struct scn_document *document = create_small();
         struct scn_refusal refusal;
-        const struct scn_op ops[] = {scene_rename(1, "a"), scene_rename(1, "b"), scene_rename(1, "c"), scene_rename(1, "d")};
+        const struct scn_op ops[] = {
+                scene_rename(1, "a"), scene_rename(1, "b"), scene_rename(1, "c"), scene_rename(1, "d")};
         cr_assert_eq(try_ops(document, 1, ops, 4, &refusal), SCN_E_TOO_MANY_OPS);
         cr_assert_eq(refusal.op, 4);
         cr_assert_eq(try_ops(document, 1, ops, 3, &refusal), SCN_OK);
@@ -218,7 +228,8 @@ struct claim {
         bool is_strict;
 };
 
-static enum scn_error claim(struct scn_document *document, struct claim claim, struct scn_op op, struct scn_refusal *refusal)
+static enum scn_error claim(
+        struct scn_document *document, struct claim claim, struct scn_op op, struct scn_refusal *refusal)
 {
         const struct scn_edit edit = {
                 .ops = &op,

@@ -13,7 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-static enum scn_error try_op(struct scn_document *document, uint32_t client, struct scn_op op, struct scn_refusal *refusal)
+static enum scn_error try_op(
+        struct scn_document *document, uint32_t client, struct scn_op op, struct scn_refusal *refusal)
 {
         const struct scn_edit edit = {.ops = &op, .ops_count = 1, .client = scene_client(client)};
         struct scn_changes *changes;
@@ -35,7 +36,8 @@ SCN_TEST(b01, the_move_that_would_close_a_ring_is_refused_naming_both)
                 const scn_revision revision = scn_document_revision(document);
                 struct scn_refusal refusal;
                 cr_assert_eq(try_op(document, 1, order == 0 ? scene_move(x, y) : scene_move(y, x), &refusal), SCN_OK);
-                cr_assert_eq(try_op(document, 2, order == 0 ? scene_move(y, x) : scene_move(x, y), &refusal), SCN_E_CYCLE);
+                cr_assert_eq(
+                        try_op(document, 2, order == 0 ? scene_move(y, x) : scene_move(x, y), &refusal), SCN_E_CYCLE);
                 cr_assert(scn_uid_equal(refusal.node, scene_uid(order == 0 ? 3 : 2)));
                 cr_assert(scn_uid_equal(refusal.other, scene_uid(order == 0 ? 2 : 3)));
                 cr_assert_eq(scn_document_revision(document), revision + 1);
@@ -256,17 +258,19 @@ SCN_TEST(b25, shear_is_refused_or_reported_and_plain_moves_keep_the_bits)
 
 SCN_TEST(b25, a_thousand_moves_that_keep_the_world_drift_less_than_asked_and_come_back_to_the_bit)
 {
-        enum { MOVES = 1000 };
+        enum {
+                MOVES = 1000
+        };
         static struct scn_changes *changes[MOVES];
         struct scn_document *document = scene_create();
         const scn_node_id a = scene_new(document, 1, 2, "A");
         const scn_node_id b = scene_new(document, 1, 3, "B");
         const scn_node_id c = scene_new(document, a, 4, "C");
         (void)scene_do(document, trs_op(a, (struct scn_trs){{3, -2, 1}, {HALF_SQRT, 0, 0, HALF_SQRT}, {2, 2, 2}}));
-        (void)scene_do(document,
-                trs_op(b, (struct scn_trs){{-7, 5, 2}, {0, SIN_EIGHTH, 0, COS_EIGHTH}, {0.3f, 0.3f, 0.3f}}));
-        (void)scene_do(document,
-                trs_op(c, (struct scn_trs){{1, 2, 3}, {0, 0, SIN_EIGHTH, COS_EIGHTH}, {1, 1.5f, 0.5f}}));
+        (void)scene_do(
+                document, trs_op(b, (struct scn_trs){{-7, 5, 2}, {0, SIN_EIGHTH, 0, COS_EIGHTH}, {0.3f, 0.3f, 0.3f}}));
+        (void)scene_do(
+                document, trs_op(c, (struct scn_trs){{1, 2, 3}, {0, 0, SIN_EIGHTH, COS_EIGHTH}, {1, 1.5f, 0.5f}}));
         struct scn_document *before = scene_copy(document);
         struct scn_affine start;
         cr_assert_eq(scn_document_world(document, c, &start), SCN_OK);

@@ -248,7 +248,8 @@ SCN_TEST(replica, refuses_deltas_that_do_not_fit_and_stays_as_it_was)
         struct stage stage = build_stage();
         struct scene_view view = scene_view_create(1, SCN_MASK_ALL);
         scene_view_update(&view, stage.document);
-        const struct scn_delta_node place = {.fields = SCN_FIELDS_PLACE, .uid = scene_uid(90), .is_new = true, .parent = 1};
+        const struct scn_delta_node place = {
+                .fields = SCN_FIELDS_PLACE, .uid = scene_uid(90), .is_new = true, .parent = 1};
         struct scn_delta_node node;
         node = place, node.id = 50, node.parent = 99;
         cr_assert_eq(apply_one(view.replica, node), SCN_E_BAD_DELTA, "unknown parent");

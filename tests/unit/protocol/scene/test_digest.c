@@ -47,8 +47,8 @@ SCN_TEST(digest, of_a_place_is_over_uid_parent_and_previous)
 {
         const struct scn_uid none = {{0}};
 
-        expect_digest(scn_digest_place(uid0(), counted_uid(0x10), counted_uid(0xf0)), 0x16471abd9a7aa891,
-                0x8fee7b467d07d6a1);
+        expect_digest(
+                scn_digest_place(uid0(), counted_uid(0x10), counted_uid(0xf0)), 0x16471abd9a7aa891, 0x8fee7b467d07d6a1);
         expect_digest(scn_digest_place(uid0(), none, none), 0x611e894224c91125, 0xf3c011e1c9d6ca00);
 }
 
@@ -148,11 +148,11 @@ SCN_TEST(digest, sum_does_not_know_the_order)
 SCN_TEST(digest, of_a_mask_is_the_sum_of_its_durable_channels)
 {
         struct scn_digests digests = {.channels = {
-                [SCN_CHANNEL_STRUCTURE] = {.low = 1, .high = 10},
-                [SCN_CHANNEL_NAME] = {.low = 2, .high = 20},
-                [SCN_CHANNEL_TRANSFORM] = {.low = 4, .high = 40},
-                [SCN_CHANNEL_PROPERTIES] = {.low = UINT64_MAX, .high = 80},
-        }};
+                                              [SCN_CHANNEL_STRUCTURE] = {.low = 1, .high = 10},
+                                              [SCN_CHANNEL_NAME] = {.low = 2, .high = 20},
+                                              [SCN_CHANNEL_TRANSFORM] = {.low = 4, .high = 40},
+                                              [SCN_CHANNEL_PROPERTIES] = {.low = UINT64_MAX, .high = 80},
+                                      }};
 
         expect_digest(scn_digests_combine(&digests, 0), 0, 0);
         expect_digest(scn_digests_combine(&digests, SCN_MASK_STRUCTURE | SCN_MASK_TRANSFORM), 50, 5);

@@ -87,13 +87,11 @@ SCN_TEST(document, records_a_removed_subtree_once_parents_first_and_forgets_its_
         cr_assert_eq(record->kind, SCN_OP_REMOVE);
         cr_assert_eq(record->as.remove.nodes_count, 2);
         uint32_t cursor = 0;
-        const struct scn_node_view first =
-                scn_document_removed_node(island.document, &record->as.remove, &cursor);
+        const struct scn_node_view first = scn_document_removed_node(island.document, &record->as.remove, &cursor);
         cr_assert_eq(first.id, island.player);
         cr_assert_eq(first.parent, 1);
         cr_assert_eq(first.next, island.torch);
-        const struct scn_node_view second =
-                scn_document_removed_node(island.document, &record->as.remove, &cursor);
+        const struct scn_node_view second = scn_document_removed_node(island.document, &record->as.remove, &cursor);
         cr_assert_eq(second.id, island.hand);
         cr_assert_eq(second.parent, island.player);
         cr_assert_eq(second.trs.t[0], 5.0f);
@@ -118,8 +116,7 @@ SCN_TEST(document, records_before_and_after_of_a_transform)
         cr_assert_eq(record->as.transform.after.t[0], 7.0f);
         cr_assert_eq(record->as.transform.writer_before[0], 4);
         scn_document_settle(island.document, changes);
-        const struct scn_stamp_view stamp =
-                scn_document_stamp(island.document, island.hand, SCN_FIELD_TRANSLATION);
+        const struct scn_stamp_view stamp = scn_document_stamp(island.document, island.hand, SCN_FIELD_TRANSLATION);
         cr_assert_eq(stamp.revision, 5);
         cr_assert_eq(stamp.writer, 5);
         cr_assert(scn_uid_equal(stamp.client, scene_client(1)));

@@ -62,7 +62,8 @@ static float world_x(const struct scn_hierarchy *hierarchy, uint32_t slot)
 
 /* ---- Structure ---- */
 
-static void expect_children(const struct scn_hierarchy *hierarchy, uint32_t parent, const uint32_t *slots, uint32_t count)
+static void expect_children(
+        const struct scn_hierarchy *hierarchy, uint32_t parent, const uint32_t *slots, uint32_t count)
 {
         cr_assert_eq(scn_hierarchy_children_count(hierarchy, parent), count);
         uint32_t child = scn_hierarchy_first_child(hierarchy, parent);

@@ -31,17 +31,24 @@ static void compose_child(const struct scn_affine *parent, const struct scn_trs 
         float x = trs->r[0], y = trs->r[1], z = trs->r[2], w = trs->r[3];
         float x2 = x + x, y2 = y + y, z2 = z + z;
         float linear[9] = {
-                (1.0f - (y * y2 + z * z2)) * trs->s[0], (x * y2 - w * z2) * trs->s[1], (x * z2 + w * y2) * trs->s[2],
-                (x * y2 + w * z2) * trs->s[0], (1.0f - (x * x2 + z * z2)) * trs->s[1], (y * z2 - w * x2) * trs->s[2],
-                (x * z2 - w * y2) * trs->s[0], (y * z2 + w * x2) * trs->s[1], (1.0f - (x * x2 + y * y2)) * trs->s[2],
+                (1.0f - (y * y2 + z * z2)) * trs->s[0],
+                (x * y2 - w * z2) * trs->s[1],
+                (x * z2 + w * y2) * trs->s[2],
+                (x * y2 + w * z2) * trs->s[0],
+                (1.0f - (x * x2 + z * z2)) * trs->s[1],
+                (y * z2 - w * x2) * trs->s[2],
+                (x * z2 - w * y2) * trs->s[0],
+                (y * z2 + w * x2) * trs->s[1],
+                (1.0f - (x * x2 + y * y2)) * trs->s[2],
         };
 
         for (uint32_t row = 0; row < 3; row++) {
                 for (uint32_t column = 0; column < 3; column++) {
                         float own = linear[3 * row + column];
                         if (parent != NULL)
-                                own = parent->m[4 * row] * linear[column] + parent->m[4 * row + 1] * linear[3 + column] +
-                                      parent->m[4 * row + 2] * linear[6 + column];
+                                own = parent->m[4 * row] * linear[column] +
+                                        parent->m[4 * row + 1] * linear[3 + column] +
+                                        parent->m[4 * row + 2] * linear[6 + column];
                         world_out->m[4 * row + column] = own;
                 }
                 float moved = trs->t[row];
@@ -114,8 +121,8 @@ static struct scn_trs random_trs(struct scn_random *random)
 /* Now and then zero, negative, denormal, tiny or so huge that the world overflows. */
 static struct scn_trs extreme_trs(struct scn_random *random)
 {
-        static const float odd[] = {0.0f, -0.0f, -1.0f, -3.0f, 1e-42f, -1e-45f, 1e-30f, 1e-20f, 1e12f, 1e19f, 3e38f,
-                -3e38f};
+        static const float odd[] = {
+                0.0f, -0.0f, -1.0f, -3.0f, 1e-42f, -1e-45f, 1e-30f, 1e-20f, 1e12f, 1e19f, 3e38f, -3e38f};
         struct scn_trs trs = random_trs(random);
 
         for (uint32_t i = 0; i < 3; i++) {
@@ -354,7 +361,8 @@ SCN_TEST(hierarchy_random, is_near_a_recomputation_in_doubles)
                                         v[i] = point[i] * (double)trs->s[i];
                                 /* v + 2 q x (q x v + w v) */
                                 for (uint32_t i = 0; i < 3; i++)
-                                        a[i] = q[(i + 1) % 3] * v[(i + 2) % 3] - q[(i + 2) % 3] * v[(i + 1) % 3] + q[3] * v[i];
+                                        a[i] = q[(i + 1) % 3] * v[(i + 2) % 3] - q[(i + 2) % 3] * v[(i + 1) % 3] +
+                                                q[3] * v[i];
                                 for (uint32_t i = 0; i < 3; i++)
                                         b[i] = q[(i + 1) % 3] * a[(i + 2) % 3] - q[(i + 2) % 3] * a[(i + 1) % 3];
                                 for (uint32_t i = 0; i < 3; i++) {

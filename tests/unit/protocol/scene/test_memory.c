@@ -78,7 +78,8 @@ static enum scn_error apply_and_take_back(void *data)
 SCN_TEST(memory, failing_at_any_allocation_of_an_edit_leaves_the_document_as_it_was)
 {
         struct scn_op add = scene_add(3, 900, "new");
-        const struct scn_property properties[] = {{scene_text("x"), scene_integer(1)}, {scene_text("y"), scene_integer(2)}};
+        const struct scn_property properties[] = {
+                {scene_text("x"), scene_integer(1)}, {scene_text("y"), scene_integer(2)}};
         add.properties = properties;
         add.properties_count = 2;
         add.place = SCN_PLACE_INDEX;
@@ -170,8 +171,8 @@ static enum scn_error apply_deltas(void *data)
                 const struct scn_digests before = scn_document_digests(replica);
                 error = scn_document_apply_delta(replica, &deltas[1]);
                 const struct scn_digests after = scn_document_digests(replica);
-                cr_assert(error == SCN_OK || (count == scn_document_nodes_count(replica) &&
-                                                     memcmp(&before, &after, sizeof before) == 0));
+                cr_assert(error == SCN_OK ||
+                        (count == scn_document_nodes_count(replica) && memcmp(&before, &after, sizeof before) == 0));
                 scn_document_check(replica);
         }
         scn_document_destroy(replica);

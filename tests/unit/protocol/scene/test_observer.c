@@ -19,8 +19,8 @@ struct actor {
         char name;
         struct scn_observer *handle;
         void (*act)(struct actor *actor, struct scn_event *event);
-        struct actor *other;  /* for act */
-        const void *returned; /* what it returns */
+        struct actor *other;            /* for act */
+        const void *returned;           /* what it returns */
         const void *last_return, *data; /* what it was told at its last call */
         uint32_t mask;
         enum scn_error error;
@@ -171,8 +171,8 @@ SCN_TEST(observer, is_given_the_event_and_its_own_data)
 SCN_TEST(observer, reads_what_the_one_before_returned_and_the_first_reads_the_event)
 {
         int event, one, three;
-        struct actor a[] = {{.name = 'a', .returned = &one}, {.name = 'b'}, {.name = 'c', .returned = &three},
-                {.name = 'd'}};
+        struct actor a[] = {
+                {.name = 'a', .returned = &one}, {.name = 'b'}, {.name = 'c', .returned = &three}, {.name = 'd'}};
 
         start();
         add(&a[0]);
@@ -347,8 +347,8 @@ SCN_TEST(observer, removed_while_all_are_being_told_is_not_called_and_the_next_o
 
 SCN_TEST(observer, that_removes_itself_or_one_before_it_skips_nobody)
 {
-        struct actor a[] = {{.name = 'a'}, {.name = 'b', .act = remove_other}, {.name = 'c', .act = remove_other},
-                {.name = 'd'}};
+        struct actor a[] = {
+                {.name = 'a'}, {.name = 'b', .act = remove_other}, {.name = 'c', .act = remove_other}, {.name = 'd'}};
 
         a[1].other = &a[1];
         a[2].other = &a[0];
@@ -378,8 +378,8 @@ static void add_other_first(struct actor *actor, struct scn_event *event)
 
 SCN_TEST(observer, added_while_all_are_being_told_is_first_called_the_next_time)
 {
-        struct actor a[] = {{.name = 'a', .act = add_other}, {.name = 'b', .act = add_other_first}, {.name = 'c'},
-                {.name = 'd'}};
+        struct actor a[] = {
+                {.name = 'a', .act = add_other}, {.name = 'b', .act = add_other_first}, {.name = 'c'}, {.name = 'd'}};
 
         a[0].other = &a[2];
         a[1].other = &a[3];
@@ -580,8 +580,8 @@ SCN_TEST(observer, moved_while_all_are_being_told_is_neither_skipped_nor_called_
 
 SCN_TEST(observer, moved_inside_a_nested_notification_is_called_once_by_each)
 {
-        struct actor a[] = {{.name = 'a', .act = notify_again_once}, {.name = 'b', .act = make_other_first},
-                {.name = 'c'}};
+        struct actor a[] = {
+                {.name = 'a', .act = notify_again_once}, {.name = 'b', .act = make_other_first}, {.name = 'c'}};
 
         a[1].other = &a[2];
         start();
@@ -652,7 +652,7 @@ struct model_observer {
 
 struct model_run {
         uint32_t mask;
-        uint32_t known;             /* observers with a smaller index were there at its start */
+        uint32_t known; /* observers with a smaller index were there at its start */
         bool was_called[MODEL_MAX];
         bool is_ended;
 };
@@ -772,8 +772,8 @@ static void do_anything(void)
         const struct scn_observer *handle = model.observers[index].handle;
         bool is_first = scn_random_chance(&model.random, 50);
         if (action < 5) {
-                cr_assert_eq(scn_observable_remove(observable, handle), model_remove(index), "seed %" PRIu64,
-                        model.seed);
+                cr_assert_eq(
+                        scn_observable_remove(observable, handle), model_remove(index), "seed %" PRIu64, model.seed);
         } else if (action < 8) {
                 bool is_there = model_remove(index);
                 if (is_there)

@@ -71,8 +71,7 @@ SCN_TEST(snapshot, answers_old_cursors_with_the_same_deltas)
         struct scn_delta delta = {0};
         struct scn_delta delta_copy = {0};
         for (scn_revision from = 0; from <= scn_document_revision(document); from++) {
-                const struct scn_delta_request request = {
-                        .root = scene_uid(101), .mask = SCN_MASK_ALL, .from = from};
+                const struct scn_delta_request request = {.root = scene_uid(101), .mask = SCN_MASK_ALL, .from = from};
                 cr_assert_eq(scn_delta_compute(document, &request, &delta), SCN_OK);
                 cr_assert_eq(scn_delta_compute(copy, &request, &delta_copy), SCN_OK);
                 cr_assert_eq(delta.nodes_count, delta_copy.nodes_count);

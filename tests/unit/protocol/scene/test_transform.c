@@ -219,7 +219,8 @@ SCN_TEST(affine64, inverts_tiny_and_huge_scales)
 
 SCN_TEST(affine64, is_singular_without_volume)
 {
-        static const float scales[][3] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {0, 0, 0}, {-0.0f, 1, 1}, {1e-30f, 0, 1e30f}};
+        static const float scales[][3] = {
+                {0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {0, 0, 0}, {-0.0f, 1, 1}, {1e-30f, 0, 1e30f}};
         struct scn_random random = scn_random_from_seed(scn_test_seed(3));
         struct scn_affine64 inverse;
 
@@ -316,7 +317,10 @@ SCN_TEST(transform, decomposes_what_was_composed)
                 struct scn_affine64 matrix = scn_affine64_from_trs(&trs);
                 struct scn_trs result = decompose_and_check(&matrix, 1e-6);
                 float sign = result.r[0] * trs.r[0] + result.r[3] * trs.r[3] + result.r[1] * trs.r[1] +
-                             result.r[2] * trs.r[2] < 0.0f ? -1.0f : 1.0f;
+                                        result.r[2] * trs.r[2] <
+                                0.0f
+                        ? -1.0f
+                        : 1.0f;
                 for (uint32_t k = 0; k < 4; k++)
                         cr_assert_float_eq(sign * result.r[k], trs.r[k], 1e-6);
                 for (uint32_t k = 0; k < 3; k++)

@@ -51,8 +51,7 @@ static void append_head(struct scn_buffer *buffer, uint32_t byte, uint64_t argum
 
 /* Runs the walker over a copy in a block of exactly this size, so that a sanitizer sees a byte read too many.
  * On success *spelled holds the canonical bytes alone; the caller ends it. */
-static enum scn_error spell_within(
-        struct scn_slice input, const struct scn_limits *limits, struct scn_buffer *spelled)
+static enum scn_error spell_within(struct scn_slice input, const struct scn_limits *limits, struct scn_buffer *spelled)
 {
         uint8_t *copy = scn_alloc(input.size);
         struct scn_buffer buffer;
@@ -71,7 +70,7 @@ static enum scn_error spell_within(
 
         enum scn_error check = scn_value_check((struct scn_slice){copy, input.size}, limits);
         bool is_same = error == SCN_OK && buffer.size - sizeof before == input.size &&
-                       memcmp(buffer.data + sizeof before, copy, input.size) == 0;
+                memcmp(buffer.data + sizeof before, copy, input.size) == 0;
         cr_assert_eq(check == SCN_OK, is_same, "check says %s", scn_error_code(check));
         cr_assert_eq(scn_value_is_canonical((struct scn_slice){copy, input.size}, limits), is_same);
 
@@ -88,8 +87,8 @@ static void expect_within(const struct scn_limits *limits, struct scn_slice inpu
         struct scn_buffer spelled;
         enum scn_error error = spell_within(input, limits, &spelled);
 
-        cr_assert_eq(error, SCN_OK, "head %02x, %" PRIu32 " bytes: %s", input.data[0], input.size,
-                scn_error_code(error));
+        cr_assert_eq(
+                error, SCN_OK, "head %02x, %" PRIu32 " bytes: %s", input.data[0], input.size, scn_error_code(error));
         cr_assert_eq(spelled.size, expected.size, "head %02x: %zu bytes instead of %" PRIu32, input.data[0],
                 spelled.size, expected.size);
         cr_assert_eq(memcmp(spelled.data, expected.data, expected.size), 0, "head %02x: other bytes", input.data[0]);
@@ -227,18 +226,22 @@ SCN_TEST(value, refuses_nil_on_top_the_unused_head_and_unknown_extensions)
         expect_error(BYTES("\xd8\0" UID_TEXT), SCN_E_BAD_VALUE);
         expect_error(BYTES("\xd8\x03" UID_TEXT), SCN_E_BAD_VALUE);
         expect_error(BYTES("\xc7\0\x01"), SCN_E_BAD_VALUE);
-        expect_error(BYTES("\xc7\x0f\x01" "0123456789abcde"), SCN_E_BAD_VALUE);
+        expect_error(BYTES("\xc7\x0f\x01"
+                           "0123456789abcde"),
+                SCN_E_BAD_VALUE);
         expect_error(BYTES("\xc7\x11\x01" UID_TEXT "x"), SCN_E_BAD_VALUE);
         expect_error(BYTES("\xc7\x20\x01" HASH_TEXT), SCN_E_BAD_VALUE);
-        expect_error(BYTES("\xc7\x1f\x02" "0123456789abcdef0123456789abcde"), SCN_E_BAD_VALUE);
+        expect_error(BYTES("\xc7\x1f\x02"
+                           "0123456789abcdef0123456789abcde"),
+                SCN_E_BAD_VALUE);
         expect_error(BYTES("\xc7\x21\x02" HASH_TEXT "x"), SCN_E_BAD_VALUE);
 }
 
 SCN_TEST(value, of_a_lone_head_byte_is_only_what_needs_nothing_more)
 {
         for (uint32_t head = 0; head <= 0xff; head++) {
-                bool is_whole = head <= 0x80 || head == 0x90 || head == 0xa0 || head == 0xc2 || head == 0xc3 ||
-                                head >= 0xe0;
+                bool is_whole =
+                        head <= 0x80 || head == 0x90 || head == 0xa0 || head == 0xc2 || head == 0xc3 || head >= 0xe0;
                 uint8_t byte = (uint8_t)head;
                 struct scn_slice input = {&byte, 1};
                 if (is_whole)
@@ -620,27 +623,75 @@ SCN_TEST(value, permits_nil_inside_and_keeps_the_order_of_a_map)
 
 SCN_TEST(value, refuses_the_same_key_twice_in_a_map)
 {
-        expect_error(BYTES("\x82\xa1" "a\x01\xa1" "a\x02"), SCN_E_DUPLICATE_KEY);
-        expect_error(BYTES("\x82\xa1" "a\x01\xd9\x01" "a\x02"), SCN_E_DUPLICATE_KEY);
-        expect_error(BYTES("\x83\xa1" "b\x01\xa1" "a\x01\xa1" "b\x02"), SCN_E_DUPLICATE_KEY);
+        expect_error(BYTES("\x82\xa1"
+                           "a\x01\xa1"
+                           "a\x02"),
+                SCN_E_DUPLICATE_KEY);
+        expect_error(BYTES("\x82\xa1"
+                           "a\x01\xd9\x01"
+                           "a\x02"),
+                SCN_E_DUPLICATE_KEY);
+        expect_error(BYTES("\x83\xa1"
+                           "b\x01\xa1"
+                           "a\x01\xa1"
+                           "b\x02"),
+                SCN_E_DUPLICATE_KEY);
         expect_error(BYTES("\x82\xa0\x01\xa0\x02"), SCN_E_DUPLICATE_KEY);
-        expect_error(BYTES("\x82\xa9" "prefix--x\x01\xa9" "prefix--x\x02"), SCN_E_DUPLICATE_KEY);
+        expect_error(BYTES("\x82\xa9"
+                           "prefix--x\x01\xa9"
+                           "prefix--x\x02"),
+                SCN_E_DUPLICATE_KEY);
         /* around and after an inner map with keys of its own */
-        expect_error(BYTES("\x82\xa1" "a\x82\xa1" "b\x01\xa1" "c\x01\xa1" "a\x02"), SCN_E_DUPLICATE_KEY);
-        expect_error(BYTES("\x81\xa1" "a\x82\xa1" "b\x01\xa1" "b\x01"), SCN_E_DUPLICATE_KEY);
-        expect_error(BYTES("\x91\x82\xa1" "a\x01\xa1" "a\x02"), SCN_E_DUPLICATE_KEY);
+        expect_error(BYTES("\x82\xa1"
+                           "a\x82\xa1"
+                           "b\x01\xa1"
+                           "c\x01\xa1"
+                           "a\x02"),
+                SCN_E_DUPLICATE_KEY);
+        expect_error(BYTES("\x81\xa1"
+                           "a\x82\xa1"
+                           "b\x01\xa1"
+                           "b\x01"),
+                SCN_E_DUPLICATE_KEY);
+        expect_error(BYTES("\x91\x82\xa1"
+                           "a\x01\xa1"
+                           "a\x02"),
+                SCN_E_DUPLICATE_KEY);
 }
 
 SCN_TEST(value, tells_alike_keys_apart)
 {
-        expect(BYTES("\x82\xa1" "a\x01\xa2" "a\0\x02"), BYTES("\x82\xa1" "a\x01\xa2" "a\0\x02"));
-        expect(BYTES("\x82\xa8" "prefix--\x01\xa9" "prefix--x\x02"),
-                BYTES("\x82\xa8" "prefix--\x01\xa9" "prefix--x\x02"));
-        expect(BYTES("\x82\xa9" "prefix--y\x01\xa9" "prefix--x\x02"),
-                BYTES("\x82\xa9" "prefix--y\x01\xa9" "prefix--x\x02"));
+        expect(BYTES("\x82\xa1"
+                     "a\x01\xa2"
+                     "a\0\x02"),
+                BYTES("\x82\xa1"
+                      "a\x01\xa2"
+                      "a\0\x02"));
+        expect(BYTES("\x82\xa8"
+                     "prefix--\x01\xa9"
+                     "prefix--x\x02"),
+                BYTES("\x82\xa8"
+                      "prefix--\x01\xa9"
+                      "prefix--x\x02"));
+        expect(BYTES("\x82\xa9"
+                     "prefix--y\x01\xa9"
+                     "prefix--x\x02"),
+                BYTES("\x82\xa9"
+                      "prefix--y\x01\xa9"
+                      "prefix--x\x02"));
         /* the same key in two maps, beside and inside each other */
-        expect(BYTES("\x92\x81\xa1" "a\x01\x81\xa1" "a\x01"), BYTES("\x92\x81\xa1" "a\x01\x81\xa1" "a\x01"));
-        expect(BYTES("\x81\xa1" "a\x81\xa1" "a\x01"), BYTES("\x81\xa1" "a\x81\xa1" "a\x01"));
+        expect(BYTES("\x92\x81\xa1"
+                     "a\x01\x81\xa1"
+                     "a\x01"),
+                BYTES("\x92\x81\xa1"
+                      "a\x01\x81\xa1"
+                      "a\x01"));
+        expect(BYTES("\x81\xa1"
+                     "a\x81\xa1"
+                     "a\x01"),
+                BYTES("\x81\xa1"
+                      "a\x81\xa1"
+                      "a\x01"));
 }
 
 enum key_order {
@@ -655,9 +706,7 @@ static void append_big_map(struct scn_buffer *buffer, enum key_order order, uint
         append_head(buffer, 0xde, count, 2);
         for (uint32_t i = 0; i < count; i++) {
                 uint32_t at = i == repeated_at ? 0 : i;
-                uint32_t key = order == KEYS_RISING    ? at
-                               : order == KEYS_FALLING ? count - 1 - at
-                                                       : at * 7919u % count;
+                uint32_t key = order == KEYS_RISING ? at : order == KEYS_FALLING ? count - 1 - at : at * 7919u % count;
                 append_byte(buffer, 0xa2);
                 append_byte(buffer, key / 128 & 0x7f);
                 append_byte(buffer, key & 0x7f);
@@ -689,7 +738,8 @@ SCN_TEST_WITH(value, judges_a_map_of_thousands_of_keys_in_no_time, .timeout = 20
 
 SCN_TEST(value, cut_short_anywhere_or_followed_by_anything_is_refused)
 {
-        struct scn_slice whole = BYTES("\x86\xa1n\xc0\xa1" "b\xc3\xa1i\x95\x7f\xcc\xff\xcd\x12\x34\xce\x12\x34\x56\x78"
+        struct scn_slice whole = BYTES("\x86\xa1n\xc0\xa1"
+                                       "b\xc3\xa1i\x95\x7f\xcc\xff\xcd\x12\x34\xce\x12\x34\x56\x78"
                                        "\xcf\x12\x34\x56\x78\x9a\xbc\xde\xf0\xa1j\x95\xe0\xd0\x80\xd1\x80\x01\xd2\x80\0"
                                        "\0\x01\xd3\x80\0\0\0\0\0\0\x01\xa1x\x82\xa1r\xd8\x01" UID_TEXT
                                        "\xa1h\xc7\x20\x02" HASH_TEXT "\xa1y\x94\xcb\x3f\xb9\x99\x99\x99\x99\x99\x9a\xca"
@@ -941,7 +991,11 @@ SCN_TEST(value, check_of_a_small_one_allocates_nothing)
         const struct scn_limits limits = default_limits();
         uint64_t calls = scn_alloc_stats().calls;
 
-        cr_assert_eq(scn_value_check(BYTES("\x82\xa1" "a\x01\xa1" "b\x92\xc3\xc0"), &limits), SCN_OK);
+        cr_assert_eq(scn_value_check(BYTES("\x82\xa1"
+                                           "a\x01\xa1"
+                                           "b\x92\xc3\xc0"),
+                             &limits),
+                SCN_OK);
         cr_assert_eq(scn_value_check(BYTES("\xcd\0\x01"), &limits), SCN_E_BAD_VALUE);
         cr_assert_eq(scn_value_check(BYTES("\x01\x01"), &limits), SCN_E_BAD_VALUE);
         cr_assert_eq(scn_alloc_stats().calls, calls);
@@ -969,8 +1023,8 @@ static void expect_float(struct scn_number number, float expected)
         float result = 12345.0f;
 
         cr_assert_eq(scn_number_to_float(&number, &result), SCN_OK);
-        cr_assert_eq(bits_of_float(result), bits_of_float(expected), "%a instead of %a", (double)result,
-                (double)expected);
+        cr_assert_eq(
+                bits_of_float(result), bits_of_float(expected), "%a instead of %a", (double)result, (double)expected);
 }
 
 static void expect_no_float(struct scn_number number, enum scn_error expected)
@@ -1034,8 +1088,8 @@ static void expect_no_integer(struct scn_number number, uint64_t max, enum scn_e
 
 SCN_TEST(number, is_taken_for_an_integer_exactly_or_not_at_all)
 {
-        const uint64_t numbers[] = {0, 1, UINT64_C(1) << 31, UINT64_C(1) << 32, (UINT64_C(1) << 53) + 1,
-                UINT64_C(1) << 63, UINT64_MAX};
+        const uint64_t numbers[] = {
+                0, 1, UINT64_C(1) << 31, UINT64_C(1) << 32, (UINT64_C(1) << 53) + 1, UINT64_C(1) << 63, UINT64_MAX};
 
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
                 expect_integer(number_uint(numbers[i]), UINT64_MAX, numbers[i]);

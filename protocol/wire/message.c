@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "protocol/wire/message.h"
+
+#include "protocol/base/assert.h"
+#include "protocol/base/uid.h"
+
+#include <string.h>
+
+/* --- The table, as data --- */
+
+enum field_kind {
+        KIND_UINT,
+        KIND_BOOL,
+        KIND_UID,
+        KIND_TEXT,
+        KIND_BIN,
+        KIND_REF,
+        KIND_RAW,
+};
+
+enum {
+        PRESENCE_M = 1,
+        PRESENCE_O = 0
+};
+
+struct field {
+        enum field_kind kind;
+        bool is_mandatory;
+        uint32_t offset; /* in struct scn_message */
+        const char *name;
+};
+
+struct row {
+        uint32_t number;
+        enum scn_message_receiver receiver;
+        uint32_t bytes_max;
+        uint32_t fields_count;
+        const struct field *fields;
+        const char *name;
+};
+
+#define FIELD_ROW(message, kind, name, presence, what)                                                                 \
+        {KIND_##kind, PRESENCE_##presence, offsetof(struct scn_message, as.message.name), #name},
+#define FIELDS_OF(number, message, receiver, since, bytes_max, what)                                                   \
+        static const struct field fields_of_##message[] = {SCN_FIELDS_OF_##message(FIELD_ROW, message)};
+SCN_MESSAGE_LIST(FIELDS_OF)
+#undef FIELDS_OF
+#undef FIELD_ROW
+
+static const struct row rows[] = {
+#define ROW(number, name, receiver, since, bytes_max, what)                                                            \
+        {number, SCN_RECEIVER_##receiver, bytes_max, sizeof fields_of_##name / sizeof(struct field), fields_of_##name, \
+                #name},
+        SCN_MESSAGE_LIST(ROW)
+#undef ROW
+};
+
+static const struct row *find_row(uint64_t number)
+{
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                if (rows[i].number == number) {
+                        return &rows[i];
+                }
+        }
+        return NULL;
+}
+
+const char *scn_message_name(uint64_t number)
+{
+        const struct row *row = find_row(number);
+        return row == NULL ? "?" : row->name;
+}
+
+static void *member(struct scn_message *message, const struct field *field)
+{
+        return (uint8_t *)message + field->offset;
+}
+
+void scn_message_init(struct scn_message *message, enum scn_message_kind kind)
+{
+        const struct row *row = find_row(kind);
+        SCN_ASSERT(row != NULL);
+        memset(message, 0, sizeof *message);
+        message->kind = kind;
+        for (uint32_t i = 0; i < row->fields_count; i++) {
+                if (row->fields[i].kind == KIND_UINT) {
+                        *(uint64_t *)member(message, &row->fields[i]) = SCN_ABSENT;
+                }
+        }
+}
+
+static bool is_absent(const struct scn_message *message, const struct field *field)
+{
+        const void *at = (const uint8_t *)message + field->offset;
+        switch (field->kind) {
+        case KIND_UINT:
+                return *(const uint64_t *)at == SCN_ABSENT;
+        case KIND_BOOL:
+                return !*(const bool *)at;
+        case KIND_UID:
+                return scn_uid_is_none(*(const struct scn_uid *)at);
+        case KIND_REF:
+                return ((const struct scn_node_ref *)at)->kind == SCN_REF_NONE;
+        case KIND_TEXT:
+        case KIND_BIN:
+        case KIND_RAW:
+                return ((const struct scn_slice *)at)->data == NULL;
+        }
+        return true;
+}
+
+/* --- References --- */
+
+void scn_pack_ref(struct scn_packer *packer, const struct scn_node_ref *ref)
+{
+        switch (ref->kind) {
+        case SCN_REF_NONE:
+                scn_pack_nil(packer);
+                break;
+        case SCN_REF_ID:
+                scn_pack_uint(packer, ref->id);
+                break;
+        case SCN_REF_UID:
+                scn_pack_uid(packer, ref->uid);
+                break;
+        case SCN_REF_PATH:
+                scn_pack_text(packer, ref->path);
+                break;
+        }
+}
+
+struct scn_node_ref scn_unpack_ref(struct scn_unpacker *unpacker)
+{
+        struct scn_node_ref ref = {.kind = SCN_REF_NONE};
+        switch (scn_unpack_kind(unpacker)) {
+        case SCN_PACK_NIL:
+                (void)scn_unpack_is_nil(unpacker);
+                return ref;
+        case SCN_PACK_NUMBER:
+                ref.kind = SCN_REF_ID;
+                ref.id = (scn_node_id)scn_unpack_uint(unpacker, UINT32_MAX);
+                return ref;
+        case SCN_PACK_BIN:
+                ref.kind = SCN_REF_UID;
+                ref.uid = scn_unpack_uid(unpacker);
+                return ref;
+        case SCN_PACK_TEXT:
+                ref.kind = SCN_REF_PATH;
+                ref.path = scn_unpack_text(unpacker, UINT32_MAX);
+                return ref;
+        case SCN_PACK_NONE:
+        case SCN_PACK_BOOL:
+        case SCN_PACK_ARRAY:
+        case SCN_PACK_MAP:
+        case SCN_PACK_EXT:
+                break;
+        }
+        unpacker->error = unpacker->error == SCN_OK ? SCN_E_BAD_MESSAGE : unpacker->error;
+        return ref;
+}
+
+/* --- Encoding --- */
+
+static void encode_field(struct scn_packer *packer, const struct scn_message *message, const struct field *field)
+{
+        const void *at = (const uint8_t *)message + field->offset;
+        if (is_absent(message, field) && !field->is_mandatory) {
+                scn_pack_nil(packer);
+                return;
+        }
+        switch (field->kind) {
+        case KIND_UINT:
+                scn_pack_uint(packer, *(const uint64_t *)at);
+                break;
+        case KIND_BOOL:
+                scn_pack_bool(packer, *(const bool *)at);
+                break;
+        case KIND_UID:
+                scn_pack_uid(packer, *(const struct scn_uid *)at);
+                break;
+        case KIND_TEXT:
+                scn_pack_text(packer, *(const struct scn_slice *)at);
+                break;
+        case KIND_BIN:
+                scn_pack_bin(packer, ((const struct scn_slice *)at)->data, ((const struct scn_slice *)at)->size);
+                break;
+        case KIND_REF:
+                scn_pack_ref(packer, at);
+                break;
+        case KIND_RAW:
+                scn_pack_raw(packer, *(const struct scn_slice *)at);
+                break;
+        }
+}
+
+enum scn_error scn_message_encode(const struct scn_message *message, struct scn_buffer *buffer)
+{
+        const struct row *row = find_row(message->kind);
+        const size_t start = buffer->size;
+        SCN_ASSERT(row != NULL);
+        uint32_t count = row->fields_count;
+        while (count > 0 && is_absent(message, &row->fields[count - 1]) && !row->fields[count - 1].is_mandatory) {
+                count--;
+        }
+        struct scn_packer packer = scn_packer_to(buffer);
+        scn_pack_array(&packer, 1 + count);
+        scn_pack_uint(&packer, row->number);
+        for (uint32_t i = 0; i < count; i++) {
+                const struct field *field = &row->fields[i];
+                SCN_ASSERT(!field->is_mandatory || field->kind == KIND_BOOL || !is_absent(message, field));
+                encode_field(&packer, message, field);
+        }
+        if (packer.error == SCN_OK && row->bytes_max != 0 && buffer->size - start > row->bytes_max) {
+                packer.error = SCN_E_TOO_LARGE;
+        }
+        if (packer.error != SCN_OK) {
+                buffer->size = start;
+        }
+        return packer.error;
+}
+
+/* --- Decoding --- */
+
+static void decode_field(struct scn_unpacker *unpacker, struct scn_message *message, const struct field *field)
+{
+        void *at = member(message, field);
+        switch (field->kind) {
+        case KIND_UINT:
+                *(uint64_t *)at = scn_unpack_uint(unpacker, SCN_REVISION_MAX);
+                break;
+        case KIND_BOOL:
+                *(bool *)at = scn_unpack_bool(unpacker);
+                break;
+        case KIND_UID:
+                *(struct scn_uid *)at = scn_unpack_uid(unpacker);
+                break;
+        case KIND_TEXT:
+                *(struct scn_slice *)at = scn_unpack_text(unpacker, UINT32_MAX);
+                break;
+        case KIND_BIN:
+                *(struct scn_slice *)at = scn_unpack_bin(unpacker, UINT32_MAX);
+                break;
+        case KIND_REF:
+                *(struct scn_node_ref *)at = scn_unpack_ref(unpacker);
+                break;
+        case KIND_RAW:
+                *(struct scn_slice *)at = scn_unpack_raw(unpacker);
+                break;
+        }
+}
+
+/* By convention the first field says which request or number the answer is to. */
+static void note_request(const struct scn_message *message, const struct row *row, struct scn_message_fault *fault)
+{
+        const struct field *first = &row->fields[0];
+        if (first->kind == KIND_UINT && (strcmp(first->name, "request") == 0 || strcmp(first->name, "number") == 0)) {
+                fault->request = *(const uint64_t *)((const uint8_t *)message + first->offset);
+        }
+}
+
+static enum scn_error decode_fields(struct scn_unpacker *unpacker, uint32_t count, const struct row *row,
+        struct scn_message *message, struct scn_message_fault *fault)
+{
+        for (uint32_t i = 0; i < row->fields_count; i++) {
+                const struct field *field = &row->fields[i];
+                fault->field = field->name;
+                const bool is_there = i < count && !scn_unpack_is_nil(unpacker);
+                if (!is_there && field->is_mandatory) {
+                        return unpacker->error != SCN_OK ? unpacker->error : SCN_E_MISSING_FIELD;
+                }
+                if (is_there) {
+                        decode_field(unpacker, message, field);
+                }
+                if (unpacker->error != SCN_OK) {
+                        return unpacker->error;
+                }
+                if (i == 0) {
+                        note_request(message, row, fault);
+                }
+        }
+        fault->field = NULL;
+        for (uint32_t i = row->fields_count; i < count; i++) {
+                (void)scn_unpack_raw(unpacker);
+        }
+        return scn_unpack_is_done(unpacker) ? SCN_OK : SCN_E_BAD_MESSAGE;
+}
+
+enum scn_error scn_message_decode(struct scn_slice payload, enum scn_message_receiver receiver,
+        struct scn_message *message_out, struct scn_message_fault *fault_out)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(payload);
+        *fault_out = (struct scn_message_fault){SCN_ABSENT, SCN_ABSENT, NULL};
+        const uint32_t count = scn_unpack_array(&unpacker);
+        const uint64_t number = scn_unpack_uint(&unpacker, UINT32_MAX);
+        if (unpacker.error != SCN_OK || count == 0) {
+                return SCN_E_BAD_MESSAGE;
+        }
+        fault_out->number = number;
+        const struct row *row = find_row(number);
+        if (row == NULL || row->receiver != receiver) {
+                return SCN_E_UNKNOWN_MESSAGE;
+        }
+        if (row->bytes_max != 0 && payload.size > row->bytes_max) {
+                return SCN_E_TOO_LARGE;
+        }
+        scn_message_init(message_out, (enum scn_message_kind)number);
+        return decode_fields(&unpacker, count - 1, row, message_out, fault_out);
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* The only file that uses msgpack-c. */
+
+#include "protocol/wire/pack.h"
+
+#include "protocol/base/assert.h"
+
+#include <math.h>
+#include <msgpack.h>
+#include <string.h>
+
+/* --- Writing --- */
+
+static int append(void *data, const char *bytes, size_t size)
+{
+        struct scn_packer *packer = data;
+        if (packer->error == SCN_OK) {
+                packer->error = scn_buffer_append(packer->buffer, bytes, size);
+        }
+        return packer->error == SCN_OK ? 0 : -1;
+}
+
+/* What went wrong stands in packer->error; msgpack-c only passes our own -1 on. */
+#define PACK(packer, call, ...)                                                                                        \
+        do {                                                                                                           \
+                msgpack_packer pk;                                                                                     \
+                msgpack_packer_init(&pk, (packer), append);                                                            \
+                (void)call(&pk, __VA_ARGS__);                                                                          \
+        } while (0)
+
+void scn_pack_nil(struct scn_packer *packer)
+{
+        (void)append(packer, "\xc0", 1);
+}
+
+void scn_pack_bool(struct scn_packer *packer, bool value)
+{
+        (void)append(packer, value ? "\xc3" : "\xc2", 1);
+}
+
+void scn_pack_uint(struct scn_packer *packer, uint64_t value)
+{
+        PACK(packer, msgpack_pack_uint64, value);
+}
+
+void scn_pack_int(struct scn_packer *packer, int64_t value)
+{
+        PACK(packer, msgpack_pack_int64, value);
+}
+
+void scn_pack_float(struct scn_packer *packer, float value)
+{
+        PACK(packer, msgpack_pack_float, value);
+}
+
+void scn_pack_double(struct scn_packer *packer, double value)
+{
+        const float narrow = fabs(value) <= 3.4028234663852886e38 ? (float)value : 0.0f;
+        const double wide = narrow;
+        if (memcmp(&wide, &value, sizeof wide) == 0) {
+                scn_pack_float(packer, narrow);
+        } else {
+                PACK(packer, msgpack_pack_double, value);
+        }
+}
+
+void scn_pack_text(struct scn_packer *packer, struct scn_slice text)
+{
+        PACK(packer, msgpack_pack_str, text.size);
+        (void)append(packer, (const char *)text.data, text.size);
+}
+
+void scn_pack_cstring(struct scn_packer *packer, const char *text)
+{
+        scn_pack_text(packer, (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)});
+}
+
+void scn_pack_bin(struct scn_packer *packer, const void *bytes, size_t size)
+{
+        PACK(packer, msgpack_pack_bin, size);
+        (void)append(packer, bytes, size);
+}
+
+void scn_pack_uid(struct scn_packer *packer, struct scn_uid uid)
+{
+        scn_pack_bin(packer, uid.bytes, sizeof uid.bytes);
+}
+
+void scn_pack_ext(struct scn_packer *packer, int8_t type, const void *bytes, uint32_t size)
+{
+        PACK(packer, msgpack_pack_ext, size, type);
+        (void)append(packer, bytes, size);
+}
+
+void scn_pack_array(struct scn_packer *packer, uint32_t count)
+{
+        PACK(packer, msgpack_pack_array, count);
+}
+
+void scn_pack_map(struct scn_packer *packer, uint32_t count)
+{
+        PACK(packer, msgpack_pack_map, count);
+}
+
+void scn_pack_raw(struct scn_packer *packer, struct scn_slice object)
+{
+        SCN_ASSERT(object.size > 0);
+        (void)append(packer, (const char *)object.data, object.size);
+}
+
+/* --- Reading --- */
+
+/* A head, taken apart. For numbers: value; for the rest: size in bytes, or count. */
+struct head {
+        enum scn_pack_kind kind;
+        struct scn_number number;
+        bool truth;
+        uint32_t size;
+        int8_t ext;
+};
+
+static void fail(struct scn_unpacker *unpacker, enum scn_error error)
+{
+        if (unpacker->error == SCN_OK) {
+                unpacker->error = error;
+        }
+}
+
+static size_t left_of(const struct scn_unpacker *unpacker)
+{
+        return (size_t)(unpacker->end - unpacker->at);
+}
+
+/* A big-endian number of `size` bytes. */
+static uint64_t take_bytes(struct scn_unpacker *unpacker, size_t size)
+{
+        uint64_t value = 0;
+        if (left_of(unpacker) < size) {
+                fail(unpacker, SCN_E_BAD_MESSAGE);
+                return 0;
+        }
+        for (size_t i = 0; i < size; i++) {
+                value = value << 8 | *unpacker->at++;
+        }
+        return value;
+}
+
+static struct scn_number number_from_float(struct scn_unpacker *unpacker, size_t size)
+{
+        struct scn_number number = {.kind = SCN_NUMBER_FLOAT};
+        const uint64_t bits = take_bytes(unpacker, size);
+        if (size == 4) {
+                const uint32_t bits32 = (uint32_t)bits;
+                float narrow;
+                memcpy(&narrow, &bits32, sizeof narrow);
+                number.value.f = (double)narrow;
+        } else {
+                memcpy(&number.value.f, &bits, sizeof bits);
+        }
+        return number;
+}
+
+static struct scn_number number_from_int(struct scn_unpacker *unpacker, size_t size)
+{
+        uint64_t bits = take_bytes(unpacker, size);
+        const unsigned shift = (unsigned)(64 - 8 * size);
+        const int64_t value = (int64_t)(bits << shift) >> shift;
+        return value < 0 ? (struct scn_number){SCN_NUMBER_INT, {.i = value}}
+                         : (struct scn_number){SCN_NUMBER_UINT, {.u = (uint64_t)value}};
+}
+
+static struct head head_with_size(struct scn_unpacker *unpacker, enum scn_pack_kind kind, size_t bytes)
+{
+        return (struct head){.kind = kind, .size = (uint32_t)take_bytes(unpacker, bytes)};
+}
+
+static struct head ext_head(struct scn_unpacker *unpacker, uint32_t size)
+{
+        return (struct head){.kind = SCN_PACK_EXT, .size = size, .ext = (int8_t)(uint8_t)take_bytes(unpacker, 1)};
+}
+
+/* Heads 0xc0 to 0xdf: one by one. */
+static struct head take_named_head(struct scn_unpacker *unpacker, uint8_t byte)
+{
+        switch (byte) {
+        case 0xc0:
+                return (struct head){.kind = SCN_PACK_NIL};
+        case 0xc2:
+        case 0xc3:
+                return (struct head){.kind = SCN_PACK_BOOL, .truth = byte == 0xc3};
+        case 0xc4:
+        case 0xc5:
+        case 0xc6:
+                return head_with_size(unpacker, SCN_PACK_BIN, (size_t)1 << (byte - 0xc4));
+        case 0xc7:
+        case 0xc8:
+        case 0xc9:
+                return ext_head(unpacker, (uint32_t)take_bytes(unpacker, (size_t)1 << (byte - 0xc7)));
+        case 0xca:
+        case 0xcb:
+                return (struct head){
+                        .kind = SCN_PACK_NUMBER, .number = number_from_float(unpacker, byte == 0xca ? 4 : 8)};
+        case 0xcc:
+        case 0xcd:
+        case 0xce:
+        case 0xcf:
+                return (struct head){.kind = SCN_PACK_NUMBER,
+                        .number = {SCN_NUMBER_UINT, {.u = take_bytes(unpacker, (size_t)1 << (byte - 0xcc))}}};
+        case 0xd0:
+        case 0xd1:
+        case 0xd2:
+        case 0xd3:
+                return (struct head){
+                        .kind = SCN_PACK_NUMBER, .number = number_from_int(unpacker, (size_t)1 << (byte - 0xd0))};
+        case 0xd4:
+        case 0xd5:
+        case 0xd6:
+        case 0xd7:
+        case 0xd8:
+                return ext_head(unpacker, 1u << (byte - 0xd4));
+        case 0xd9:
+        case 0xda:
+        case 0xdb:
+                return head_with_size(unpacker, SCN_PACK_TEXT, (size_t)1 << (byte - 0xd9));
+        case 0xdc:
+        case 0xdd:
+                return head_with_size(unpacker, SCN_PACK_ARRAY, byte == 0xdc ? 2 : 4);
+        case 0xde:
+        case 0xdf:
+                return head_with_size(unpacker, SCN_PACK_MAP, byte == 0xde ? 2 : 4);
+        default:
+                fail(unpacker, SCN_E_BAD_MESSAGE); /* 0xc1 is nothing */
+                return (struct head){.kind = SCN_PACK_NONE};
+        }
+}
+
+static struct head take_any_head(struct scn_unpacker *unpacker)
+{
+        if (unpacker->error != SCN_OK || left_of(unpacker) == 0) {
+                fail(unpacker, SCN_E_BAD_MESSAGE);
+                return (struct head){.kind = SCN_PACK_NONE};
+        }
+        const uint8_t byte = *unpacker->at++;
+        if (byte < 0x80) {
+                return (struct head){.kind = SCN_PACK_NUMBER, .number = {SCN_NUMBER_UINT, {.u = byte}}};
+        }
+        if (byte < 0x90) {
+                return (struct head){.kind = SCN_PACK_MAP, .size = byte & 0x0f};
+        }
+        if (byte < 0xa0) {
+                return (struct head){.kind = SCN_PACK_ARRAY, .size = byte & 0x0f};
+        }
+        if (byte < 0xc0) {
+                return (struct head){.kind = SCN_PACK_TEXT, .size = byte & 0x1f};
+        }
+        if (byte >= 0xe0) {
+                return (struct head){.kind = SCN_PACK_NUMBER, .number = {SCN_NUMBER_INT, {.i = (int64_t)byte - 256}}};
+        }
+        return take_named_head(unpacker, byte);
+}
+
+/* Checks a count or size against what is left. */
+static struct head take_head(struct scn_unpacker *unpacker)
+{
+        struct head head = take_any_head(unpacker);
+        const uint64_t each = head.kind == SCN_PACK_MAP ? 2 : 1;
+        if (unpacker->error == SCN_OK && head.size * each > left_of(unpacker)) {
+                fail(unpacker, SCN_E_BAD_MESSAGE);
+        }
+        if (unpacker->error != SCN_OK) {
+                head = (struct head){.kind = SCN_PACK_NONE};
+        }
+        return head;
+}
+
+static struct head take_kind(struct scn_unpacker *unpacker, enum scn_pack_kind kind)
+{
+        struct head head = take_head(unpacker);
+        if (head.kind != kind) {
+                fail(unpacker, SCN_E_BAD_MESSAGE);
+                head = (struct head){.kind = SCN_PACK_NONE};
+        }
+        return head;
+}
+
+static struct scn_slice take_slice(struct scn_unpacker *unpacker, uint32_t size)
+{
+        /* The head was checked: so many bytes are there. An empty text is still a text. */
+        const struct scn_slice slice = {unpacker->at, size};
+        unpacker->at += size;
+        return slice;
+}
+
+enum scn_pack_kind scn_unpack_kind(const struct scn_unpacker *unpacker)
+{
+        struct scn_unpacker copy = *unpacker;
+        return copy.error == SCN_OK && left_of(&copy) > 0 ? take_any_head(&copy).kind : SCN_PACK_NONE;
+}
+
+bool scn_unpack_is_nil(struct scn_unpacker *unpacker)
+{
+        if (unpacker->error != SCN_OK || left_of(unpacker) == 0 || *unpacker->at != 0xc0) {
+                return false;
+        }
+        unpacker->at++;
+        return true;
+}
+
+bool scn_unpack_bool(struct scn_unpacker *unpacker)
+{
+        return take_kind(unpacker, SCN_PACK_BOOL).truth;
+}
+
+struct scn_number scn_unpack_number(struct scn_unpacker *unpacker)
+{
+        return take_kind(unpacker, SCN_PACK_NUMBER).number;
+}
+
+uint64_t scn_unpack_uint(struct scn_unpacker *unpacker, uint64_t max)
+{
+        const struct head head = take_kind(unpacker, SCN_PACK_NUMBER);
+        uint64_t value = 0;
+        if (unpacker->error == SCN_OK) {
+                const enum scn_error error = scn_number_to_integer(&head.number, max, &value);
+                if (error != SCN_OK) {
+                        fail(unpacker, error);
+                        value = 0;
+                }
+        }
+        return value;
+}
+
+float scn_unpack_float(struct scn_unpacker *unpacker)
+{
+        const struct head head = take_kind(unpacker, SCN_PACK_NUMBER);
+        float value = 0.0f;
+        if (unpacker->error == SCN_OK) {
+                const enum scn_error error = scn_number_to_float(&head.number, &value);
+                if (error != SCN_OK) {
+                        fail(unpacker, error);
+                        value = 0.0f;
+                }
+        }
+        return value;
+}
+
+struct scn_slice scn_unpack_text(struct scn_unpacker *unpacker, uint32_t size_max)
+{
+        const struct head head = take_kind(unpacker, SCN_PACK_TEXT);
+        if (unpacker->error == SCN_OK && head.size > size_max) {
+                fail(unpacker, SCN_E_TOO_LARGE);
+        }
+        if (unpacker->error == SCN_OK && !scn_utf8_is_valid(unpacker->at, head.size)) {
+                fail(unpacker, SCN_E_BAD_UTF8);
+        }
+        return unpacker->error == SCN_OK ? take_slice(unpacker, head.size) : (struct scn_slice){NULL, 0};
+}
+
+struct scn_slice scn_unpack_bin(struct scn_unpacker *unpacker, uint32_t size_max)
+{
+        const struct head head = take_kind(unpacker, SCN_PACK_BIN);
+        if (unpacker->error == SCN_OK && head.size > size_max) {
+                fail(unpacker, SCN_E_TOO_LARGE);
+        }
+        return unpacker->error == SCN_OK ? take_slice(unpacker, head.size) : (struct scn_slice){NULL, 0};
+}
+
+struct scn_uid scn_unpack_uid(struct scn_unpacker *unpacker)
+{
+        struct scn_uid uid = {{0}};
+        const struct scn_slice bytes = scn_unpack_bin(unpacker, sizeof uid.bytes);
+        if (unpacker->error == SCN_OK && bytes.size != sizeof uid.bytes) {
+                fail(unpacker, SCN_E_BAD_MESSAGE);
+        }
+        if (unpacker->error == SCN_OK) {
+                memcpy(uid.bytes, bytes.data, sizeof uid.bytes);
+        }
+        return uid;
+}
+
+struct scn_slice scn_unpack_ext(struct scn_unpacker *unpacker, int8_t *type_out)
+{
+        const struct head head = take_kind(unpacker, SCN_PACK_EXT);
+        *type_out = head.ext;
+        return unpacker->error == SCN_OK ? take_slice(unpacker, head.size) : (struct scn_slice){NULL, 0};
+}
+
+uint32_t scn_unpack_array(struct scn_unpacker *unpacker)
+{
+        return take_kind(unpacker, SCN_PACK_ARRAY).size;
+}
+
+uint32_t scn_unpack_map(struct scn_unpacker *unpacker)
+{
+        return take_kind(unpacker, SCN_PACK_MAP).size;
+}
+
+struct scn_slice scn_unpack_raw(struct scn_unpacker *unpacker)
+{
+        const uint8_t *start = unpacker->at;
+        uint64_t open[SCN_PACK_LEVELS_MAX]; /* objects still to come, level by level */
+        uint32_t level = 0;
+        open[0] = 1;
+        while (unpacker->error == SCN_OK) {
+                const struct head head = take_head(unpacker);
+                open[level]--;
+                if (head.kind == SCN_PACK_ARRAY || head.kind == SCN_PACK_MAP) {
+                        if (++level == SCN_PACK_LEVELS_MAX) {
+                                fail(unpacker, SCN_E_BAD_MESSAGE);
+                                break;
+                        }
+                        open[level] = (uint64_t)head.size * (head.kind == SCN_PACK_MAP ? 2 : 1);
+                } else {
+                        unpacker->at += head.size;
+                }
+                while (open[level] == 0 && level > 0) {
+                        level--;
+                }
+                if (open[level] == 0) {
+                        break;
+                }
+        }
+        return unpacker->error == SCN_OK ? (struct scn_slice){start, (uint32_t)(unpacker->at - start)}
+                                         : (struct scn_slice){NULL, 0};
+}
+
+bool scn_unpack_is_done(const struct scn_unpacker *unpacker)
+{
+        return unpacker->error == SCN_OK && unpacker->at == unpacker->end;
+}
