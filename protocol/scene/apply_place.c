@@ -340,20 +340,19 @@ static bool is_under(const struct scn_document *document, uint32_t slot, uint32_
 
 static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, uint32_t parent)
 {
-        const struct scn_document *document = apply->mutation.document;
-        struct scn_node *node = scn_node_at(document, slot);
+        struct scn_document *document = apply->mutation.document;
+        const struct scn_node *node = scn_node_at(document, slot);
         if (slot == document->root) {
                 return SCN_E_ROOT;
         }
         if (is_under(document, parent, slot)) {
                 return SCN_E_CYCLE;
         }
-        if (parent != scn_hierarchy_parent(document->hierarchy, slot) && is_too_deep(document, parent, node->height)) {
+        if (parent != scn_hierarchy_parent(document->hierarchy, slot) &&
+                is_too_deep(document, parent, node->height) &&
                 /* The bound may be too high since something below was removed: count, and remember. */
-                node->height = scn_exact_height(document, slot);
-                if (is_too_deep(document, parent, node->height)) {
-                        return SCN_E_DEPTH;
-                }
+                is_too_deep(document, parent, scn_exact_height(document, slot))) {
+                return SCN_E_DEPTH;
         }
         return scn_apply_check_stamp(apply, slot, SCN_FIELD_PLACE, node->stamps[SCN_FIELD_PLACE]);
 }

@@ -249,8 +249,7 @@ static void digest_place(struct scn_document *document, uint32_t slot, bool is_a
         }
 }
 
-/* Ancestors know how high the tree below them may be; an upper bound, so a removal leaves it. */
-static void raise_height(struct scn_document *document, uint32_t slot)
+void scn_raise_heights(struct scn_document *document, uint32_t slot)
 {
         uint32_t height = scn_node_at(document, slot)->height;
         uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
@@ -268,7 +267,7 @@ static void link_slot(struct scn_document *document, uint32_t slot, uint32_t par
 {
         scn_hierarchy_link(document->hierarchy, slot, parent, previous);
         scn_order_linked(document, slot);
-        raise_height(document, slot);
+        scn_raise_heights(document, slot);
 }
 
 static void unlink_slot(struct scn_document *document, uint32_t slot)
@@ -333,27 +332,33 @@ void scn_digests_of_node(
         }
 }
 
-uint32_t scn_exact_height(const struct scn_document *document, uint32_t slot)
+static void raise_parent(struct scn_document *document, uint32_t slot)
+{
+        struct scn_node *parent = scn_node_at(document, scn_hierarchy_parent(document->hierarchy, slot));
+        const uint32_t height = scn_node_at(document, slot)->height + 1;
+        parent->height = parent->height < height ? height : parent->height;
+}
+
+uint32_t scn_exact_height(struct scn_document *document, uint32_t slot)
 {
         const struct scn_hierarchy *hierarchy = document->hierarchy;
-        uint32_t height = 0;
-        uint32_t depth = 0;
         uint32_t at = slot;
         for (;;) {
+                /* Each node of the subtree: a bound that stayed above its parent's would hide later growth. */
+                scn_node_at(document, at)->height = 0;
                 const uint32_t child = scn_hierarchy_first_child(hierarchy, at);
                 if (child != SCN_NONE) {
                         at = child;
-                        depth++;
-                        height = depth > height ? depth : height;
                         continue;
                 }
                 while (at != slot && scn_hierarchy_next(hierarchy, at) == SCN_NONE) {
+                        raise_parent(document, at);
                         at = scn_hierarchy_parent(hierarchy, at);
-                        depth--;
                 }
                 if (at == slot) {
-                        return height;
+                        return scn_node_at(document, slot)->height;
                 }
+                raise_parent(document, at);
                 at = scn_hierarchy_next(hierarchy, at);
         }
 }

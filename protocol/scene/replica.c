@@ -186,7 +186,7 @@ static enum scn_error find_place(const struct scn_document *document, const stru
 
 static enum scn_error move_node(struct replica *replica, uint32_t slot, const struct scn_delta_node *told)
 {
-        const struct scn_document *document = replica->mutation.document;
+        struct scn_document *document = replica->mutation.document;
         uint32_t parent;
         uint32_t previous;
         const enum scn_error error = find_place(document, told, slot, &parent, &previous);

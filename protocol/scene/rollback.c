@@ -58,6 +58,8 @@ static void roll_back_place(struct scn_document *document, uint32_t slot, uint64
 {
         scn_hierarchy_link(document->hierarchy, slot, (uint32_t)(place >> 32), (uint32_t)place);
         scn_order_linked(document, slot);
+        /* The bounds may have been made exact while it was away. */
+        scn_raise_heights(document, slot);
 }
 
 static void roll_back_move(struct scn_document *document, struct scn_changes *changes, struct scn_log_header header)
