@@ -380,6 +380,22 @@ static enum scn_error keep_world(
         return SCN_OK;
 }
 
+/* Strict: keeping the world writes the transform too. */
+static enum scn_error check_kept_trs(struct scn_apply *apply, uint32_t slot, const struct scn_trs *trs)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const struct scn_trs before = scn_hierarchy_local(document->hierarchy, slot);
+        const uint32_t fields = scn_apply_compare_trs(&before, trs);
+        enum scn_error error = SCN_OK;
+        for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE && error == SCN_OK; field++) {
+                if ((fields >> field & 1) != 0) {
+                        error = scn_apply_check_stamp(apply, slot, (enum scn_field)field,
+                                scn_node_at(document, slot)->stamps[field]);
+                }
+        }
+        return error;
+}
+
 static enum scn_error record_move(struct scn_apply *apply, uint32_t slot, const struct target *target,
         const struct scn_trs *trs, double residual, struct scn_change **record_out)
 {
@@ -453,6 +469,9 @@ enum scn_error scn_apply_move(struct scn_apply *apply)
         struct scn_trs trs = scn_hierarchy_local(document->hierarchy, slot);
         if (apply->op->keep_world && is_elsewhere) {
                 error = keep_world(apply, slot, target.parent, &trs, &residual);
+                if (error == SCN_OK) {
+                        error = check_kept_trs(apply, slot, &trs);
+                }
                 if (error != SCN_OK) {
                         return error;
                 }
