@@ -184,9 +184,10 @@ static enum scn_error find_place(const struct scn_document *document, const stru
         return SCN_OK;
 }
 
+/* What is still below the node may go too deep with it, and leave or be removed afterwards: see check_limits(). */
 static enum scn_error move_node(struct replica *replica, uint32_t slot, const struct scn_delta_node *told)
 {
-        struct scn_document *document = replica->mutation.document;
+        const struct scn_document *document = replica->mutation.document;
         uint32_t parent;
         uint32_t previous;
         const enum scn_error error = find_place(document, told, slot, &parent, &previous);
@@ -197,9 +198,7 @@ static enum scn_error move_node(struct replica *replica, uint32_t slot, const st
                 scn_hierarchy_previous(document->hierarchy, slot) == previous) {
                 return SCN_OK;
         }
-        const uint64_t depth = (uint64_t)depth_of(document, parent) + 1;
-        if (depth + scn_node_at(document, slot)->height > document->limits.depth_max &&
-                depth + scn_exact_height(document, slot) > document->limits.depth_max) {
+        if (depth_of(document, parent) + 1 > document->limits.depth_max) {
                 return SCN_E_DEPTH;
         }
         return scn_mutate_move(&replica->mutation, slot, parent, previous);
@@ -230,9 +229,6 @@ static enum scn_error add_node(struct replica *replica, const struct scn_delta_n
                 if (depth_of(document, new.parent) + 1 > document->limits.depth_max) {
                         return SCN_E_DEPTH;
                 }
-        }
-        if (document->nodes_count >= document->limits.nodes_max) {
-                return SCN_E_TOO_MANY_NODES;
         }
         uint32_t slot;
         const enum scn_error error = scn_mutate_add(&replica->mutation, &new, &slot);
@@ -331,6 +327,29 @@ static enum scn_error make_way(struct replica *replica)
         return remove_named(replica);
 }
 
+/* Limits are for what a delta leads to, not for what it passes through: it removes last. */
+static enum scn_error check_limits(const struct replica *replica)
+{
+        struct scn_document *document = replica->mutation.document;
+        const uint32_t depth_max = document->limits.depth_max;
+        if (document->nodes_count > document->limits.nodes_max) {
+                return SCN_E_TOO_MANY_NODES;
+        }
+        for (size_t i = 0; i < replica->delta->nodes_count; i++) {
+                const struct scn_delta_node *told = &replica->delta->nodes[i];
+                const uint32_t slot = scn_table_slot(document, told->id);
+                if (slot == SCN_NONE || (told->fields & SCN_FIELDS_PLACE) == 0) {
+                        continue;
+                }
+                const uint64_t depth = depth_of(document, slot);
+                if (depth + scn_node_at(document, slot)->height > depth_max &&
+                        depth + scn_exact_height(document, slot) > depth_max) {
+                        return SCN_E_DEPTH;
+                }
+        }
+        return SCN_OK;
+}
+
 static enum scn_error apply_changes(struct replica *replica)
 {
         enum scn_error error = SCN_OK;
@@ -344,7 +363,10 @@ static enum scn_error apply_changes(struct replica *replica)
         if (error == SCN_OK) {
                 error = apply_nodes(replica);
         }
-        return error == SCN_OK && has_root ? remove_named(replica) : error;
+        if (error == SCN_OK && has_root) {
+                error = remove_named(replica);
+        }
+        return error == SCN_OK ? check_limits(replica) : error;
 }
 
 /* --- The whole --- */
