@@ -503,7 +503,8 @@ static void reset(const struct scn_document *document, const struct scn_delta_re
         delta->from = request->is_fresh ? 0 : request->from;
         delta->to = document->revision;
         delta->mask = mask;
-        delta->is_whole = false;
+        /* Also where there is nothing: a receiver that came too late still holds what was. */
+        delta->is_whole = request->is_fresh;
         delta->root = 0;
         delta->root_uid = request->root;
         delta->nodes_count = 0;

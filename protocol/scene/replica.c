@@ -425,7 +425,7 @@ static enum scn_error replace(struct scn_document *document, const struct scn_de
         }
         const struct scn_delta nothing = {.from = delta->from, .to = delta->to, .is_whole = true};
         error = apply_to(fresh, delta->is_whole ? delta : &nothing, mask_out);
-        if (error == SCN_OK && delta->is_whole && fresh->root == SCN_NONE) {
+        if (error == SCN_OK && delta->root != 0 && fresh->root == SCN_NONE) {
                 error = SCN_E_BAD_DELTA;
         }
         if (error == SCN_OK) {
