@@ -348,8 +348,7 @@ static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, uint32_
         if (is_under(document, parent, slot)) {
                 return SCN_E_CYCLE;
         }
-        if (parent != scn_hierarchy_parent(document->hierarchy, slot) &&
-                is_too_deep(document, parent, node->height) &&
+        if (parent != scn_hierarchy_parent(document->hierarchy, slot) && is_too_deep(document, parent, node->height) &&
                 /* The bound may be too high since something below was removed: count, and remember. */
                 is_too_deep(document, parent, scn_exact_height(document, slot))) {
                 return SCN_E_DEPTH;
@@ -389,8 +388,8 @@ static enum scn_error check_kept_trs(struct scn_apply *apply, uint32_t slot, con
         enum scn_error error = SCN_OK;
         for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE && error == SCN_OK; field++) {
                 if ((fields >> field & 1) != 0) {
-                        error = scn_apply_check_stamp(apply, slot, (enum scn_field)field,
-                                scn_node_at(document, slot)->stamps[field]);
+                        error = scn_apply_check_stamp(
+                                apply, slot, (enum scn_field)field, scn_node_at(document, slot)->stamps[field]);
                 }
         }
         return error;

@@ -102,8 +102,8 @@ SCN_NODISCARD enum scn_error scn_mutate_move(
 SCN_NODISCARD enum scn_error scn_mutate_remove(struct scn_mutation *mutation, uint32_t slot);
 
 /* Digest contributions of one node. */
-void scn_digests_of_node(const struct scn_document *document, uint32_t slot, uint32_t mask, bool is_top,
-        struct scn_digests *sums);
+void scn_digests_of_node(
+        const struct scn_document *document, uint32_t slot, uint32_t mask, bool is_top, struct scn_digests *sums);
 /* Ancestors know how high the tree below them may be; an upper bound, so a removal leaves it. To be called for
  * whatever is linked. */
 void scn_raise_heights(struct scn_document *document, uint32_t slot);

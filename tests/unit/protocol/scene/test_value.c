@@ -662,12 +662,30 @@ SCN_TEST(value, refuses_the_same_key_twice_in_a_map)
 
 SCN_TEST(value, tells_alike_keys_apart)
 {
-        expect(BYTES("\x82\xa1" "a\x01\xa2" "a\0\x02"), BYTES("\x82\xa1" "a\x01\xa2" "a\0\x02"));
-        expect(BYTES("\x82\xa2" "a\0\x02\xa1" "a\0"), BYTES("\x82\xa2" "a\0\x02\xa1" "a\0"));
-        expect(BYTES("\x82\xa8" "prefix--\x01\xa9" "prefix--x\x02"),
-                BYTES("\x82\xa8" "prefix--\x01\xa9" "prefix--x\x02"));
-        expect(BYTES("\x82\xa9" "prefix--y\x01\xa9" "prefix--x\x02"),
-                BYTES("\x82\xa9" "prefix--y\x01\xa9" "prefix--x\x02"));
+        expect(BYTES("\x82\xa1"
+                     "a\x01\xa2"
+                     "a\0\x02"),
+                BYTES("\x82\xa1"
+                      "a\x01\xa2"
+                      "a\0\x02"));
+        expect(BYTES("\x82\xa2"
+                     "a\0\x02\xa1"
+                     "a\0"),
+                BYTES("\x82\xa2"
+                      "a\0\x02\xa1"
+                      "a\0"));
+        expect(BYTES("\x82\xa8"
+                     "prefix--\x01\xa9"
+                     "prefix--x\x02"),
+                BYTES("\x82\xa8"
+                      "prefix--\x01\xa9"
+                      "prefix--x\x02"));
+        expect(BYTES("\x82\xa9"
+                     "prefix--y\x01\xa9"
+                     "prefix--x\x02"),
+                BYTES("\x82\xa9"
+                      "prefix--y\x01\xa9"
+                      "prefix--x\x02"));
         /* the same key in two maps, beside and inside each other */
         expect(BYTES("\x92\x81\xa1"
                      "a\x01\x81\xa1"
