@@ -11,7 +11,7 @@
 /* CPU time of this thread, in nanoseconds: what a busy neighbour does not stretch. */
 double scn_bench_now_ns(void);
 
-/* Runs `once` a few times and returns the time of the fastest run. */
+/* Runs `once` at least `runs` times, more often if it is short, and returns the time of the fastest run. */
 double scn_bench_best_ns(uint32_t runs, void (*once)(void *data), void *data);
 
 #define SCN_BENCH_NO_BUDGET 0.0

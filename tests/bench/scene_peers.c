@@ -198,7 +198,7 @@ float peer_scan_probe(const struct peer_scan *scan, uint32_t node)
         return scan->worlds[node][3][0];
 }
 
-/* ---- The bound ---- */
+/* ---- Only moving ---- */
 
 struct moved {
         float floats[12];

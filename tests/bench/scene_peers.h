@@ -25,7 +25,8 @@ void peer_scan_update(struct peer_scan *scan);
 void peer_scan_update_all(struct peer_scan *scan);
 float peer_scan_probe(const struct peer_scan *scan, uint32_t node);
 
-/* The bound: moves the bytes of a full recompute (48 read, 48 written a node) and computes nothing. */
+/* A yardstick: moves the bytes of a full recompute (48 read, 48 written a node), in order, and computes nothing. What
+ * is computed can be as fast only by asking ahead for memory, which this leaves to the machine. */
 struct peer_mover;
 struct peer_mover *peer_mover_create(uint32_t count);
 void peer_mover_destroy(struct peer_mover *mover);
