@@ -55,7 +55,8 @@ extern "C" {
         X(NOT_INTEGER,     -37, "not_integer",      "the number must be a whole number")                       \
         X(BAD_MESSAGE,     -38, "bad_message",      "the message is malformed")                              \
         X(UNKNOWN_MESSAGE, -39, "unknown_message",  "there is no such message, or not for this side")          \
-        X(MISSING_FIELD,   -40, "missing_field",    "a field that must be there is absent")
+        X(MISSING_FIELD,   -40, "missing_field",    "a field that must be there is absent")                  \
+        X(LOCKED,          -41, "locked",           "the data directory is in use by another daemon")
 /* clang-format on */
 
 enum scn_error {
