@@ -33,7 +33,7 @@ struct scn_server_options {
         const char *data_path; /* the data directory; made if it is not there */
         const char *agent;     /* "scened 0.1.0" */
         struct scn_limits limits;
-        /* The host's;  is passed to each. */
+        /* The host's; `data` is passed to each. */
         uint64_t (*utc_us)(void *data);       /* since 1970, microseconds */
         uint64_t (*monotonic_ms)(void *data); /* milliseconds */
         void (*random)(void *data, uint8_t *bytes, size_t size);
