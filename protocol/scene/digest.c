@@ -138,3 +138,8 @@ uint64_t scn_hash_uid(struct scn_uid uid, uint64_t seed)
 {
         return XXH3_64bits_withSeed(uid.bytes, sizeof uid.bytes, seed);
 }
+
+struct scn_digest scn_digest_bytes(struct scn_slice bytes)
+{
+        return digest_from(XXH3_128bits(bytes.data, bytes.size));
+}

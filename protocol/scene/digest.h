@@ -45,6 +45,9 @@ struct scn_digest scn_digest_property(struct scn_uid uid, struct scn_slice key, 
 /* The sum of the channels in the mask: what a replica that holds only these compares. */
 struct scn_digest scn_digests_combine(const struct scn_digests *digests, uint32_t mask);
 
+/* XXH3-128 of any bytes, for telling whether two requests are the same. */
+struct scn_digest scn_digest_bytes(struct scn_slice bytes);
+
 /* A keyed 64-bit hash for tables whose keys peers choose (seed: 64 random bits per document). */
 uint64_t scn_hash_uid(struct scn_uid uid, uint64_t seed);
 

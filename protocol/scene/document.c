@@ -367,6 +367,12 @@ struct scn_node_view scn_document_removed_node(
         return view;
 }
 
+struct scn_uid scn_document_removed_parent(const struct scn_document *document, uint32_t cursor)
+{
+        SCN_ASSERT(cursor != 0);
+        return scn_uid_at(document, scn_hierarchy_parent(document->hierarchy, cursor - 1));
+}
+
 struct scn_stamp_view scn_document_removed_stamp(
         const struct scn_document *document, uint32_t cursor, enum scn_field field)
 {

@@ -129,6 +129,8 @@ uint32_t scn_document_depth(const struct scn_document *document, scn_node_id id)
  * first_child ids are those at the removal. */
 struct scn_node_view scn_document_removed_node(
         const struct scn_document *document, const struct scn_change_remove *removal, uint32_t *cursor);
+/* The uid of its parent; for the top of the subtree the record's place says it. */
+struct scn_uid scn_document_removed_parent(const struct scn_document *document, uint32_t cursor);
 struct scn_stamp_view scn_document_removed_stamp(
         const struct scn_document *document, uint32_t cursor, enum scn_field field);
 struct scn_property scn_document_removed_property(

@@ -56,7 +56,36 @@ extern "C" {
         X(BAD_MESSAGE,     -38, "bad_message",      "the message is malformed")                              \
         X(UNKNOWN_MESSAGE, -39, "unknown_message",  "there is no such message, or not for this side")          \
         X(MISSING_FIELD,   -40, "missing_field",    "a field that must be there is absent")                  \
-        X(LOCKED,          -41, "locked",           "the data directory is in use by another daemon")
+        X(STORAGE_FULL, -41, "storage_full", "the disk is full") \
+        X(STORAGE_FAILED, -42, "storage_failed", "the storage could not be read or written") \
+        X(STORAGE_BUSY, -43, "storage_busy", "somebody else keeps the document's file locked") \
+        X(OUTCOME_UNKNOWN, -44, "outcome_unknown", "the storage did not say whether the edit was stored") \
+        X(IN_USE, -45, "in_use", "another process has the data directory") \
+        X(NEWER_FORMAT, -46, "newer_format", "the file was written by a newer version") \
+        X(OLDER_FORMAT, -47, "older_format", "the file is of an older version and was not opened for writing") \
+        X(CORRUPT, -48, "corrupt", "the file is damaged") \
+        X(NOT_A_DOCUMENT, -49, "not_a_document", "the file is not a scene document") \
+        X(NO_DOCUMENT, -50, "no_document", "no document has this name") \
+        X(DOCUMENT_EXISTS, -51, "document_exists", "a document has this name already") \
+        X(BAD_NAME, -52, "bad_name", "the document name is empty, too long or not UTF-8") \
+        X(BAD_BATCH, -53, "bad_batch", "the transactions do not continue the journal") \
+        X(NO_CHECKPOINT, -54, "no_checkpoint", "the checkpoint is not there any more") \
+        X(NOT_OPEN, -55, "not_open", "no document is open on this connection") \
+        X(OUT_OF_TURN, -56, "out_of_turn", "the message does not belong at this point of the conversation") \
+        X(GAP, -57, "gap", "the number does not follow the one before") \
+        X(NUMBER_REUSED, -58, "number_reused", "the number was used for another edit") \
+        X(NOT_APPLIED, -59, "not_applied", "the edit of this number was refused or changed nothing") \
+        X(BUSY, -60, "busy", "the server cannot take more at the moment") \
+        X(STOPPING, -61, "stopping", "the server is stopping") \
+        X(TAKEN_OVER, -62, "taken_over", "another connection of the same client has taken over") \
+        X(KICKED, -63, "kicked", "the session was ended by somebody with the right to") \
+        X(UNSUPPORTED, -64, "unsupported", "this server cannot do that yet") \
+        X(TOO_MANY_VIEWS, -65, "too_many_views", "the connection has as many views as it may have") \
+        X(NO_SESSION, -66, "no_session", "there is no such session") \
+        X(VERSION, -67, "version", "the protocol version is not spoken here") \
+        X(SILENT, -68, "silent", "nothing was heard for too long") \
+        X(BAD_AUTHOR, -69, "bad_author", "the client uid belongs to another author") \
+        X(NOTHING_TO_UNDO, -70, "nothing_to_undo", "there is nothing of one's own to undo or redo")
 /* clang-format on */
 
 enum scn_error {

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "protocol/base/shared_bytes.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+
+#include <string.h>
+
+struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t size)
+{
+        struct scn_shared_bytes *shared = scn_alloc(sizeof *shared + size);
+        if (shared != NULL) {
+                shared->references = 1;
+                shared->size = size;
+                if (size > 0) {
+                        memcpy(shared->bytes, bytes, size);
+                }
+        }
+        return shared;
+}
+
+struct scn_shared_bytes *scn_shared_bytes_ref(struct scn_shared_bytes *shared)
+{
+        SCN_ASSERT(shared->references > 0 && shared->references < UINT32_MAX);
+        shared->references++;
+        return shared;
+}
+
+void scn_shared_bytes_unref(struct scn_shared_bytes *shared)
+{
+        if (shared != NULL) {
+                SCN_ASSERT(shared->references > 0);
+                if (--shared->references == 0) {
+                        scn_free(shared);
+                }
+        }
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_SERVER_CORE_H
+#define SCN_SERVER_CORE_H
+
+/* The inside of the server's core: server, session, room, view, and who may do what to them.
+ *
+ * A session queues the messages that arrive and works them off in order. What asks is answered at once from the
+ * applied state; an edit waits at the head of its queue for the room's turn; what needs the publish point (views)
+ * waits for that. A room takes edits round robin, applies them, and hands the records to the journal as one batch:
+ *
+ *   inbox -> turn -> one batch in flight -> publish point: answers, then deltas -> next turn
+ *
+ * Nothing is acknowledged or pushed that could still be lost (DESIGN §4). */
+
+#include "protocol/base/shared_bytes.h"
+#include "protocol/base/uid.h"
+#include "protocol/scene/delta.h"
+#include "protocol/scene/document.h"
+#include "protocol/wire/frame.h"
+#include "protocol/wire/message.h"
+#include "protocol/wire/ops.h"
+#include "server/server.h"
+#include "storage/storage.h"
+
+/* Limits of the core (told in the greeting where a client can meet them). */
+#define SCN_SESSIONS_MAX 4096u
+#define SCN_ROOMS_MAX 10000u
+#define SCN_VIEWS_PER_SESSION_MAX 64u
+#define SCN_AUTHOR_BYTES_MAX 256u
+#define SCN_INBOX_BYTES_MAX (8u << 20)        /* of one session; reading stops above */
+#define SCN_STAGED_BYTES_MAX (128u << 20)     /* of one edit in parts */
+#define SCN_TURN_EDITS_MAX 4096u
+#define SCN_TURN_BYTES_MAX (4u << 20)
+#define SCN_BEFORE_LOGIN_MS 5000u
+#define SCN_ROOM_IDLE_MS 60000u
+#define SCN_NO_PROGRESS_MS 30000u             /* a client that takes nothing of what waits for it */
+
+/* Something that waits to be sent: bytes shared with other sessions, or one's own. */
+struct scn_segment {
+        struct scn_segment *next;
+        struct scn_shared_bytes *bytes;
+        uint32_t sent;
+};
+
+/* A message that waits to be worked off. */
+struct scn_queued {
+        struct scn_queued *next;
+        uint32_t size;
+        uint8_t payload[];
+};
+
+struct scn_view {
+        struct scn_view *next; /* of the session */
+        struct scn_view *next_in_group;
+        struct scn_view_group *group;
+        struct scn_session *session;
+        uint64_t number;
+        scn_revision cursor;
+        bool is_fresh; /* nothing sent yet, or the horizon has passed the cursor */
+};
+
+/* Views that share encodings: an observer of the room's `published`, with its channels as mask. */
+struct scn_view_group {
+        struct scn_view_group *next;
+        struct scn_room *room;
+        struct scn_uid root;
+        uint32_t mask;
+        struct scn_view *views;
+        struct scn_observer *observer;
+};
+
+enum scn_session_state {
+        SCN_SESSION_NEW,     /* nothing but a hello may come */
+        SCN_SESSION_KNOWN,   /* no document yet */
+        SCN_SESSION_OPENING, /* waits for the room or for the client's last number */
+        SCN_SESSION_OPEN,
+        SCN_SESSION_ENDED,   /* what is left to send goes out, then the connection closes */
+};
+
+struct scn_session {
+        struct scn_session *next; /* of the server */
+        struct scn_session *previous;
+        struct scn_server *server;
+        struct scn_room *room; /* borrowed; NULL before open */
+        struct scn_session *next_in_room;
+        void *transport;
+        uint64_t number;
+        enum scn_session_state state;
+        uint64_t began_ms;
+
+        struct scn_uid client;
+        uint8_t author[SCN_AUTHOR_BYTES_MAX];
+        uint32_t author_size;
+        uint64_t last_number; /* the client's last number seen, here or in the journal */
+        bool has_number;      /* a first number has come on this connection */
+        uint64_t open_request;
+
+        struct scn_frame_reader reader;
+        struct scn_queued *inbox_first;
+        struct scn_queued *inbox_last;
+        size_t inbox_bytes;
+        uint64_t asked;       /* number of a repeat whose stored answer is being looked up */
+        bool is_asking;       /* something at the head of the inbox waits for a job */
+        bool has_stopped_reading;
+        struct scn_queued *staged_first; /* parts of an edit that has more to come */
+        struct scn_queued *staged_last;
+        size_t staged_bytes;
+
+        struct scn_segment *outbox_first;
+        struct scn_segment *outbox_last;
+        size_t outbox_bytes;
+        uint64_t progress_ms; /* when something last went out, or the outbox was empty */
+
+        struct scn_view *views;
+        uint32_t views_count;
+};
+
+/* An edit of the turn, until its batch is published. */
+struct scn_entry {
+        struct scn_session *session;        /* NULL: gone meanwhile */
+        struct scn_changes *changes;        /* NULL: refused, or nothing changed */
+        struct scn_shared_bytes *answer;    /* the frame to send */
+        uint64_t number;
+};
+
+struct scn_batch; /* room.c */
+
+enum scn_room_state {
+        SCN_ROOM_OPENING,
+        SCN_ROOM_OPEN,
+        SCN_ROOM_CLOSING,
+};
+
+struct scn_room {
+        struct scn_room *next; /* of the server */
+        struct scn_server *server;
+        enum scn_room_state state;
+        struct scn_slice name; /* owned bytes */
+        struct scn_document *document;
+        struct scn_journal *journal;
+        uint64_t epoch;
+        scn_revision durable;
+        int64_t last_time_us;
+        struct scn_session *sessions;
+        struct scn_session *next_turn; /* whose edit is taken first: round robin */
+        struct scn_batch *batch;       /* NULL: none in flight */
+        struct scn_observable *published;
+        struct scn_view_group *groups;
+        uint32_t jobs_count;  /* other jobs under way that name this room */
+        uint64_t idle_since_ms;
+        bool is_broken;       /* the journal gave no verdict: no more edits, closes when it can */
+};
+
+struct scn_server {
+        struct scn_server_options options;
+        struct scn_storage *storage;
+        struct scn_session *sessions;
+        uint32_t sessions_count;
+        uint64_t sessions_ever;
+        struct scn_room *rooms;
+        uint32_t rooms_count;
+        uint32_t jobs_count; /* under way that name no room */
+        bool is_stopping;
+};
+
+/* --- server.c --- */
+uint64_t scn_server_now_ms(const struct scn_server *server);
+void scn_server_log(const struct scn_server *server, enum scn_log_level level, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
+
+/* --- session.c --- */
+/* Encodes and queues a message; a session that memory cannot serve ends. */
+void scn_session_send(struct scn_session *session, const struct scn_message *message);
+/* Queues bytes that are frames already; shares them. */
+void scn_session_send_shared(struct scn_session *session, struct scn_shared_bytes *bytes);
+/* A frame around a message, with one reference; NULL: out of memory or too large. */
+struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
+void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
+/* Says why, and ends the session once that has gone out. */
+void scn_session_end(struct scn_session *session, enum scn_error error, const char *text);
+/* Works off what can be worked off now. */
+void scn_session_pump(struct scn_session *session);
+/* The edit at the head of the inbox, or NULL. */
+const struct scn_queued *scn_session_edit(const struct scn_session *session);
+void scn_session_pop(struct scn_session *session);
+bool scn_session_is_drained(const struct scn_session *session);
+
+/* --- handle.c: one function a message; true: done, false: must wait at the head of the inbox --- */
+bool scn_handle(struct scn_session *session, const struct scn_message *message);
+/* --- handle_query.c --- */
+void scn_handle_world(struct scn_session *session, const struct scn_message_world *message);
+void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message);
+void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message);
+void scn_handle_info(struct scn_session *session, uint64_t request);
+void scn_handle_who(struct scn_session *session, uint64_t request);
+
+/* --- room.c --- */
+/* Binds a session to a document, opening it first if need be; answers `opened` or `failed`, now or later. */
+void scn_room_enter(struct scn_session *session, struct scn_slice name, bool create, uint64_t request);
+void scn_room_leave(struct scn_session *session);
+void scn_room_turn(struct scn_room *room);
+void scn_room_tick(struct scn_room *room);
+/* True if what the document says can no longer be lost. */
+bool scn_room_is_settled(const struct scn_room *room);
+void scn_room_close(struct scn_room *room);
+
+/* --- view.c --- */
+/* Begins or changes a view and sends what it lacks; only while the room is settled. */
+enum scn_error scn_view_start(struct scn_session *session, const struct scn_message_view *message);
+void scn_view_stop(struct scn_session *session, uint64_t number);
+void scn_view_stop_all(struct scn_session *session);
+/* Sends every view of a drained session what it lacks; only while the room is settled. */
+void scn_view_catch_up(struct scn_session *session);
+/* At the publish point: tells the groups which channels changed. */
+void scn_view_publish(struct scn_room *room, uint32_t mask);
+
+#endif

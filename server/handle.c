@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* What each message does. A handler answers, or says that the message must wait at the head of its inbox. */
+
+#include "protocol/base/alloc.h"
+#include "server/core.h"
+
+#include <string.h>
+
+static struct scn_slice text_of(const char *text)
+{
+        return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
+}
+
+/* --- hello, open --- */
+
+static void pack_limits(struct scn_packer *packer)
+{
+        static const struct {
+                const char *name;
+                uint64_t value;
+        } own[] = {
+                {"message_bytes_max", SCN_MESSAGE_BYTES_MAX},
+                {"edit_bytes_max", SCN_STAGED_BYTES_MAX},
+                {"views_max", SCN_VIEWS_PER_SESSION_MAX},
+                {"author_bytes_max", SCN_AUTHOR_BYTES_MAX},
+        };
+        const struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        static const char *const names[] = {
+#define LIMIT_NAME(name, value, reason) #name,
+                SCN_LIMIT_LIST(LIMIT_NAME)
+#undef LIMIT_NAME
+        };
+        const uint32_t values[] = {
+#define LIMIT_VALUE(name, value, reason) limits.name,
+                SCN_LIMIT_LIST(LIMIT_VALUE)
+#undef LIMIT_VALUE
+        };
+        const uint32_t count = sizeof names / sizeof names[0];
+        const uint32_t own_count = sizeof own / sizeof own[0];
+        scn_pack_map(packer, count + own_count);
+        for (uint32_t i = 0; i < count; i++) {
+                scn_pack_cstring(packer, names[i]);
+                scn_pack_uint(packer, values[i]);
+        }
+        for (uint32_t i = 0; i < own_count; i++) {
+                scn_pack_cstring(packer, own[i].name);
+                scn_pack_uint(packer, own[i].value);
+        }
+}
+
+/* Where no login is configured the author is the name stated, or made of the client's uid (DESIGN §8). */
+static void take_author(struct scn_session *session, struct scn_slice name)
+{
+        if (name.data != NULL && name.size > 0) {
+                memcpy(session->author, name.data, name.size);
+                session->author_size = name.size;
+                return;
+        }
+        char uid[SCN_UID_TEXT_LENGTH + 1];
+        scn_uid_format(session->client, uid);
+        memcpy(session->author, "guest-", 6);
+        memcpy(session->author + 6, uid, SCN_UID_TEXT_LENGTH);
+        session->author_size = 6 + SCN_UID_TEXT_LENGTH;
+}
+
+static void handle_hello(struct scn_session *session, const struct scn_message_hello *hello)
+{
+        if (hello->version < SCN_PROTOCOL_VERSION) {
+                scn_session_end(session, SCN_E_VERSION, NULL);
+                return;
+        }
+        if (scn_uid_is_none(hello->client) || hello->name.size > SCN_AUTHOR_BYTES_MAX) {
+                scn_session_end(session, SCN_E_RANGE, "hello: no client uid, or the name is too long");
+                return;
+        }
+        session->client = hello->client;
+        take_author(session, hello->name);
+        session->state = SCN_SESSION_KNOWN;
+        session->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
+        struct scn_buffer limits;
+        scn_buffer_init(&limits, 4096);
+        struct scn_packer packer = scn_packer_to(&limits);
+        pack_limits(&packer);
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_welcome);
+        message.as.welcome.version = SCN_PROTOCOL_VERSION;
+        message.as.welcome.session = session->number;
+        message.as.welcome.limits = (struct scn_slice){limits.data, (uint32_t)limits.size};
+        message.as.welcome.agent = text_of(session->server->options.agent);
+        struct scn_shared_bytes *preface = scn_shared_bytes_create(scn_preface, SCN_PREFACE_BYTES);
+        if (preface != NULL) {
+                scn_session_send_shared(session, preface);
+                scn_shared_bytes_unref(preface);
+        }
+        scn_session_send(session, &message);
+        scn_buffer_finish(&limits);
+}
+
+/* --- Administration, on worker threads --- */
+
+enum manage_action {
+        MANAGE_LIST,
+        MANAGE_CREATE,
+        MANAGE_DELETE,
+        MANAGE_UNDELETE,
+        MANAGE_RENAME,
+};
+
+struct manage_job {
+        struct scn_job job;
+        struct scn_server *server;
+        uint64_t session; /* number: it may be gone when the job is done */
+        uint64_t request;
+        enum manage_action action;
+        struct scn_uid uids[2];
+        int64_t now_us;
+        struct scn_slice name; /* owned bytes, like to */
+        struct scn_slice to;
+        struct scn_storage_list list;
+        enum scn_error error;
+};
+
+static struct scn_slice copy_slice(struct scn_slice slice)
+{
+        uint8_t *bytes = scn_alloc(slice.size);
+        if (bytes != NULL && slice.size > 0) {
+                memcpy(bytes, slice.data, slice.size);
+        }
+        return (struct scn_slice){bytes, slice.size};
+}
+
+static void run_manage(struct scn_job *job)
+{
+        struct manage_job *manage = (struct manage_job *)job;
+        struct scn_storage *storage = manage->server->storage;
+        const struct scn_storage_birth birth = {
+                .uid = manage->uids[0],
+                .created_us = manage->now_us,
+                .origin = {manage->uids[1].bytes, sizeof manage->uids[1].bytes},
+        };
+        switch (manage->action) {
+        case MANAGE_LIST:
+                manage->error = scn_storage_list(storage, SCN_STORAGE_DOCUMENTS, &manage->list, NULL);
+                break;
+        case MANAGE_CREATE:
+                manage->error = scn_storage_create(storage, manage->name, &birth, NULL);
+                break;
+        case MANAGE_DELETE:
+                manage->error = scn_storage_delete(storage, manage->name, manage->now_us, NULL);
+                break;
+        case MANAGE_UNDELETE:
+                manage->error = scn_storage_undelete(storage, manage->name, NULL);
+                break;
+        case MANAGE_RENAME:
+                manage->error = scn_storage_rename(storage, manage->name, manage->to, NULL);
+                break;
+        }
+}
+
+static struct scn_session *find_session(struct scn_server *server, uint64_t number)
+{
+        struct scn_session *session = server->sessions;
+        while (session != NULL && session->number != number) {
+                session = session->next;
+        }
+        return session;
+}
+
+static void answer_manage(struct scn_session *session, struct manage_job *manage)
+{
+        if (manage->error != SCN_OK) {
+                scn_session_fail(session, manage->request, manage->error, NULL);
+                return;
+        }
+        struct scn_buffer body;
+        scn_buffer_init(&body, SCN_MESSAGE_BYTES_MAX - 64);
+        struct scn_packer packer = scn_packer_to(&body);
+        if (manage->action == MANAGE_LIST) {
+                scn_pack_array(&packer, (uint32_t)manage->list.count);
+                for (size_t i = 0; i < manage->list.count; i++) {
+                        scn_pack_text(&packer, manage->list.entries[i].name);
+                }
+        } else {
+                scn_pack_bool(&packer, true);
+        }
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_answer);
+        message.as.answer.request = manage->request;
+        message.as.answer.body = (struct scn_slice){body.data, (uint32_t)body.size};
+        if (packer.error == SCN_OK) {
+                scn_session_send(session, &message);
+        } else {
+                scn_session_fail(session, manage->request, packer.error, NULL);
+        }
+        scn_buffer_finish(&body);
+}
+
+static void done_manage(struct scn_job *job)
+{
+        struct manage_job *manage = (struct manage_job *)job;
+        struct scn_session *session = find_session(manage->server, manage->session);
+        manage->server->jobs_count--;
+        if (session != NULL) {
+                answer_manage(session, manage);
+                session->is_asking = false;
+                scn_session_pump(session);
+        }
+        scn_storage_list_finish(&manage->list);
+        scn_free((void *)manage->name.data);
+        scn_free((void *)manage->to.data);
+        scn_free(manage);
+}
+
+static void submit_manage(struct scn_session *session, uint64_t request, enum manage_action action,
+        struct scn_slice name, struct scn_slice to)
+{
+        struct scn_server *server = session->server;
+        const struct scn_server_options *options = &server->options;
+        if (action != MANAGE_LIST && action != MANAGE_CREATE && action != MANAGE_UNDELETE &&
+                scn_server_find_room(server, name) != NULL) {
+                scn_session_fail(session, request, SCN_E_BUSY, "the document is open");
+                return;
+        }
+        struct manage_job *manage = scn_alloc_zero(1, sizeof *manage);
+        if (manage == NULL) {
+                scn_session_fail(session, request, SCN_E_NO_MEMORY, NULL);
+                return;
+        }
+        manage->job = (struct scn_job){run_manage, done_manage};
+        manage->server = server;
+        manage->session = session->number;
+        manage->request = request;
+        manage->action = action;
+        manage->now_us = (int64_t)options->utc_us(options->data);
+        manage->name = copy_slice(name);
+        manage->to = copy_slice(to);
+        for (int i = 0; i < 2; i++) {
+                uint8_t random[16];
+                options->random(options->data, random, sizeof random);
+                manage->uids[i] = scn_uid_from_random(random);
+        }
+        server->jobs_count++;
+        session->is_asking = true;
+        options->submit(options->data, &manage->job);
+}
+
+static void handle_manage(struct scn_session *session, const struct scn_message_manage *message)
+{
+        static const char *const actions[] = {"create", "delete", "undelete", "rename"};
+        for (uint32_t i = 0; i < 4; i++) {
+                const struct scn_slice action = text_of(actions[i]);
+                if (action.size == message->action.size && memcmp(action.data, message->action.data, action.size) == 0) {
+                        submit_manage(session, message->request, (enum manage_action)(MANAGE_CREATE + i),
+                                message->document, message->to);
+                        return;
+                }
+        }
+        scn_session_fail(session, message->request, SCN_E_BAD_MESSAGE, "manage.action is none of those there are");
+}
+
+static void handle_kick(struct scn_session *session, const struct scn_message_kick *message)
+{
+        struct scn_session *target = find_session(session->server, message->session);
+        if (target == NULL) {
+                scn_session_fail(session, message->request, SCN_E_NO_SESSION, NULL);
+                return;
+        }
+        struct scn_message answer;
+        scn_message_init(&answer, SCN_MESSAGE_answer);
+        answer.as.answer.request = message->request;
+        answer.as.answer.body = text_of("\xc3");
+        scn_session_send(session, &answer);
+        scn_session_end(target, SCN_E_KICKED, NULL);
+}
+
+static void handle_ping(struct scn_session *session, uint64_t request)
+{
+        struct scn_message answer;
+        scn_message_init(&answer, SCN_MESSAGE_answer);
+        answer.as.answer.request = request;
+        answer.as.answer.body = text_of("\xc3");
+        scn_session_send(session, &answer);
+}
+
+/* --- Views --- */
+
+static bool handle_view(struct scn_session *session, const struct scn_message_view *message)
+{
+        if (!scn_room_is_settled(session->room)) {
+                return false;
+        }
+        const enum scn_error error = scn_view_start(session, message);
+        if (error != SCN_OK) {
+                scn_session_fail(session, message->request, error, NULL);
+        }
+        return true;
+}
+
+/* --- Dispatch --- */
+
+static uint64_t request_of(const struct scn_message *message)
+{
+        /* By convention the first member; see note_request() in message.c. */
+        return message->as.ping.request;
+}
+
+static bool handle_open_state(struct scn_session *session, const struct scn_message *message)
+{
+        switch (message->kind) {
+        case SCN_MESSAGE_edit:
+        case SCN_MESSAGE_undo:
+        case SCN_MESSAGE_redo:
+                return false; /* for the room's turn */
+        case SCN_MESSAGE_view:
+                return handle_view(session, &message->as.view);
+        case SCN_MESSAGE_unview:
+                scn_view_stop(session, message->as.unview.view);
+                return true;
+        case SCN_MESSAGE_world:
+                if (message->as.world.durable && !scn_room_is_settled(session->room)) {
+                        return false;
+                }
+                scn_handle_world(session, &message->as.world);
+                return true;
+        case SCN_MESSAGE_tree:
+                scn_handle_tree(session, &message->as.tree);
+                return true;
+        case SCN_MESSAGE_digest:
+                scn_handle_digest(session, &message->as.digest);
+                return true;
+        case SCN_MESSAGE_info:
+                scn_handle_info(session, message->as.info.request);
+                return true;
+        case SCN_MESSAGE_log:
+        case SCN_MESSAGE_replay:
+        case SCN_MESSAGE_verify:
+        case SCN_MESSAGE_backup:
+                scn_session_fail(session, request_of(message), SCN_E_UNSUPPORTED, NULL);
+                return true;
+        default:
+                scn_session_fail(session, request_of(message), SCN_E_OUT_OF_TURN, NULL);
+                return true;
+        }
+}
+
+bool scn_handle(struct scn_session *session, const struct scn_message *message)
+{
+        if (session->state == SCN_SESSION_NEW) {
+                if (message->kind == SCN_MESSAGE_hello) {
+                        handle_hello(session, &message->as.hello);
+                } else {
+                        scn_session_end(session, SCN_E_OUT_OF_TURN, "hello comes first");
+                }
+                return true;
+        }
+        switch (message->kind) {
+        case SCN_MESSAGE_ping:
+                handle_ping(session, message->as.ping.request);
+                return true;
+        case SCN_MESSAGE_documents:
+                submit_manage(session, message->as.documents.request, MANAGE_LIST, (struct scn_slice){NULL, 0},
+                        (struct scn_slice){NULL, 0});
+                return true;
+        case SCN_MESSAGE_manage:
+                handle_manage(session, &message->as.manage);
+                return true;
+        case SCN_MESSAGE_who:
+                scn_handle_who(session, message->as.who.request);
+                return true;
+        case SCN_MESSAGE_kick:
+                handle_kick(session, &message->as.kick);
+                return true;
+        case SCN_MESSAGE_open:
+                if (session->state == SCN_SESSION_KNOWN) {
+                        session->state = SCN_SESSION_OPENING;
+                        scn_room_enter(session, message->as.open.document, message->as.open.create,
+                                message->as.open.request);
+                        return true;
+                }
+                break;
+        default:
+                break;
+        }
+        if (session->state == SCN_SESSION_OPENING) {
+                return false;
+        }
+        if (session->state != SCN_SESSION_OPEN) {
+                scn_session_fail(session, request_of(message), SCN_E_NOT_OPEN, NULL);
+                return true;
+        }
+        return handle_open_state(session, message);
+}

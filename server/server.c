@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "server/server.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+#include "server/core.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+uint64_t scn_server_now_ms(const struct scn_server *server)
+{
+        return server->options.monotonic_ms(server->options.data);
+}
+
+void scn_server_log(const struct scn_server *server, enum scn_log_level level, const char *format, ...)
+{
+        char text[512];
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        server->options.log(server->options.data, level, text);
+}
+
+enum scn_error scn_server_create(const struct scn_server_options *options, struct scn_server **server_out,
+        char problem_out[SCN_PROBLEM_BYTES])
+{
+        struct scn_server *server = scn_alloc_zero(1, sizeof *server);
+        if (server == NULL) {
+                (void)snprintf(problem_out, SCN_PROBLEM_BYTES, "out of memory");
+                return SCN_E_NO_MEMORY;
+        }
+        server->options = *options;
+        struct scn_storage_fault fault = {.text = ""};
+        const enum scn_error error = scn_storage_open(options->data_path, &server->storage, &fault);
+        if (error != SCN_OK) {
+                (void)snprintf(problem_out, SCN_PROBLEM_BYTES, "data directory %s: %s%s%s", options->data_path,
+                        scn_error_text(error), fault.text[0] != '\0' ? ": " : "", fault.text);
+                scn_free(server);
+                return error;
+        }
+        *server_out = server;
+        return SCN_OK;
+}
+
+struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name)
+{
+        struct scn_room *room = server->rooms;
+        while (room != NULL &&
+                (room->name.size != name.size || memcmp(room->name.data, name.data, name.size) != 0)) {
+                room = room->next;
+        }
+        return room;
+}
+
+void scn_server_turn(struct scn_server *server)
+{
+        for (struct scn_room *room = server->rooms; room != NULL; room = room->next) {
+                scn_room_turn(room);
+        }
+}
+
+static void tick_session(struct scn_session *session, uint64_t now_ms)
+{
+        if (session->state == SCN_SESSION_NEW && now_ms - session->began_ms > SCN_BEFORE_LOGIN_MS) {
+                scn_session_end(session, SCN_E_SILENT, "no hello in time");
+        } else if (session->outbox_bytes > 0 && now_ms - session->progress_ms > SCN_NO_PROGRESS_MS) {
+                scn_session_end(session, SCN_E_SILENT, "nothing was read for too long");
+        }
+}
+
+void scn_server_tick(struct scn_server *server)
+{
+        const uint64_t now_ms = scn_server_now_ms(server);
+        for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
+                if (session->state != SCN_SESSION_ENDED) {
+                        tick_session(session, now_ms);
+                }
+        }
+        struct scn_room *next = NULL;
+        for (struct scn_room *room = server->rooms; room != NULL; room = next) {
+                next = room->next;
+                scn_room_tick(room);
+        }
+}
+
+void scn_server_stop(struct scn_server *server)
+{
+        server->is_stopping = true;
+        struct scn_room *next = NULL;
+        for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
+                if (session->room == NULL || session->room->batch == NULL) {
+                        scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
+                }
+        }
+        for (struct scn_room *room = server->rooms; room != NULL; room = next) {
+                next = room->next;
+                scn_room_tick(room);
+        }
+}
+
+bool scn_server_is_stopped(const struct scn_server *server)
+{
+        return server->is_stopping && server->rooms == NULL && server->jobs_count == 0;
+}
+
+void scn_server_destroy(struct scn_server *server)
+{
+        if (server != NULL) {
+                SCN_ASSERT(server->sessions == NULL && server->rooms == NULL && server->jobs_count == 0);
+                scn_storage_close(server->storage);
+                scn_free(server);
+        }
+}

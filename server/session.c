@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* A session: bytes in become queued messages, messages out become segments. */
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+#include "server/core.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- Life --- */
+
+struct scn_session *scn_session_create(struct scn_server *server, void *transport)
+{
+        if (server->is_stopping || server->sessions_count >= SCN_SESSIONS_MAX) {
+                return NULL;
+        }
+        struct scn_session *session = scn_alloc_zero(1, sizeof *session);
+        if (session == NULL) {
+                return NULL;
+        }
+        session->server = server;
+        session->transport = transport;
+        session->number = ++server->sessions_ever;
+        session->began_ms = scn_server_now_ms(server);
+        session->progress_ms = session->began_ms;
+        scn_frame_reader_init(&session->reader);
+        session->next = server->sessions;
+        if (server->sessions != NULL) {
+                server->sessions->previous = session;
+        }
+        server->sessions = session;
+        server->sessions_count++;
+        return session;
+}
+
+static void free_queue(struct scn_queued *first)
+{
+        while (first != NULL) {
+                struct scn_queued *next = first->next;
+                scn_free(first);
+                first = next;
+        }
+}
+
+static void free_outbox(struct scn_session *session)
+{
+        while (session->outbox_first != NULL) {
+                struct scn_segment *next = session->outbox_first->next;
+                scn_shared_bytes_unref(session->outbox_first->bytes);
+                scn_free(session->outbox_first);
+                session->outbox_first = next;
+        }
+        session->outbox_last = NULL;
+        session->outbox_bytes = 0;
+}
+
+void scn_session_destroy(struct scn_session *session)
+{
+        struct scn_server *server = session->server;
+        scn_room_leave(session);
+        free_queue(session->inbox_first);
+        free_queue(session->staged_first);
+        free_outbox(session);
+        scn_frame_reader_finish(&session->reader);
+        *(session->previous != NULL ? &session->previous->next : &server->sessions) = session->next;
+        if (session->next != NULL) {
+                session->next->previous = session->previous;
+        }
+        server->sessions_count--;
+        scn_free(session);
+}
+
+/* --- Out --- */
+
+static void wake(struct scn_session *session)
+{
+        const struct scn_server_options *options = &session->server->options;
+        options->wake(options->data, session, session->transport);
+}
+
+/* There is no memory to say so. */
+static void cut(struct scn_session *session)
+{
+        session->state = SCN_SESSION_ENDED;
+        free_outbox(session);
+        wake(session);
+}
+
+void scn_session_send_shared(struct scn_session *session, struct scn_shared_bytes *bytes)
+{
+        if (session->state == SCN_SESSION_ENDED) {
+                return;
+        }
+        struct scn_segment *segment = scn_alloc(sizeof *segment);
+        if (segment == NULL) {
+                cut(session);
+                return;
+        }
+        *segment = (struct scn_segment){NULL, scn_shared_bytes_ref(bytes), 0};
+        if (session->outbox_last != NULL) {
+                session->outbox_last->next = segment;
+        } else {
+                session->outbox_first = segment;
+                session->progress_ms = scn_server_now_ms(session->server);
+        }
+        session->outbox_last = segment;
+        session->outbox_bytes += bytes->size;
+        wake(session);
+}
+
+struct scn_shared_bytes *scn_session_frame(const struct scn_message *message)
+{
+        struct scn_buffer payload;
+        struct scn_buffer frame;
+        struct scn_shared_bytes *shared = NULL;
+        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
+        scn_buffer_init(&frame, SCN_MESSAGE_BYTES_MAX + 8);
+        if (scn_message_encode(message, &payload) == SCN_OK && scn_frame_append_head(&frame, payload.size) == SCN_OK &&
+                scn_buffer_append(&frame, payload.data, payload.size) == SCN_OK) {
+                shared = scn_shared_bytes_create(frame.data, (uint32_t)frame.size);
+        }
+        scn_buffer_finish(&payload);
+        scn_buffer_finish(&frame);
+        return shared;
+}
+
+void scn_session_send(struct scn_session *session, const struct scn_message *message)
+{
+        if (session->state == SCN_SESSION_ENDED) {
+                return;
+        }
+        struct scn_shared_bytes *frame = scn_session_frame(message);
+        if (frame == NULL) {
+                cut(session);
+                return;
+        }
+        scn_session_send_shared(session, frame);
+        scn_shared_bytes_unref(frame);
+}
+
+static struct scn_slice text_of(const char *text)
+{
+        return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
+}
+
+void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_failed);
+        message.as.failed.request = request;
+        message.as.failed.code = text_of(scn_error_code(error));
+        message.as.failed.text = text_of(text != NULL ? text : scn_error_text(error));
+        scn_session_send(session, &message);
+}
+
+void scn_session_end(struct scn_session *session, enum scn_error error, const char *text)
+{
+        if (session->state != SCN_SESSION_ENDED) {
+                scn_session_fail(session, SCN_ABSENT, error, text);
+                session->state = SCN_SESSION_ENDED;
+                scn_room_leave(session);
+                free_queue(session->inbox_first);
+                session->inbox_first = NULL;
+                session->inbox_last = NULL;
+                session->inbox_bytes = 0;
+                wake(session);
+        }
+}
+
+size_t scn_session_output(struct scn_session *session, struct scn_slice *slices, size_t slices_max)
+{
+        size_t count = 0;
+        struct scn_segment *segment = session->outbox_first;
+        for (; segment != NULL && count < slices_max; segment = segment->next) {
+                slices[count++] = (struct scn_slice){
+                        segment->bytes->bytes + segment->sent, segment->bytes->size - segment->sent};
+        }
+        return count;
+}
+
+void scn_session_sent(struct scn_session *session, size_t bytes)
+{
+        session->outbox_bytes -= bytes;
+        session->progress_ms = scn_server_now_ms(session->server);
+        while (bytes > 0) {
+                struct scn_segment *segment = session->outbox_first;
+                SCN_ASSERT(segment != NULL);
+                const size_t left = segment->bytes->size - segment->sent;
+                if (bytes < left) {
+                        segment->sent += (uint32_t)bytes;
+                        return;
+                }
+                bytes -= left;
+                session->outbox_first = segment->next;
+                session->outbox_last = segment->next == NULL ? NULL : session->outbox_last;
+                scn_shared_bytes_unref(segment->bytes);
+                scn_free(segment);
+        }
+        if (session->outbox_first == NULL && session->state == SCN_SESSION_OPEN) {
+                if (scn_room_is_settled(session->room)) {
+                        scn_view_catch_up(session);
+                }
+                scn_session_pump(session);
+        }
+}
+
+bool scn_session_is_drained(const struct scn_session *session)
+{
+        return session->outbox_first == NULL;
+}
+
+bool scn_session_has_ended(const struct scn_session *session)
+{
+        return session->state == SCN_SESSION_ENDED;
+}
+
+/* --- In --- */
+
+/* While a client takes nothing, nothing more is taken from it. */
+bool scn_session_wants_input(const struct scn_session *session)
+{
+        return session->state != SCN_SESSION_ENDED && session->inbox_bytes < SCN_INBOX_BYTES_MAX &&
+                session->outbox_bytes < SCN_INBOX_BYTES_MAX;
+}
+
+static bool enqueue(struct scn_session *session, struct scn_slice payload)
+{
+        struct scn_queued *queued = scn_alloc(sizeof *queued + payload.size);
+        if (queued == NULL) {
+                return false;
+        }
+        queued->next = NULL;
+        queued->size = payload.size;
+        memcpy(queued->payload, payload.data, payload.size);
+        *(session->inbox_last != NULL ? &session->inbox_last->next : &session->inbox_first) = queued;
+        session->inbox_last = queued;
+        session->inbox_bytes += sizeof *queued + payload.size;
+        return true;
+}
+
+void scn_session_feed(struct scn_session *session, const void *bytes, size_t size)
+{
+        struct scn_slice payload;
+        enum scn_error error = scn_frame_reader_feed(&session->reader, bytes, size);
+        if (session->state == SCN_SESSION_ENDED) {
+                return;
+        }
+        while (error == SCN_OK && scn_frame_reader_next(&session->reader, &payload, &error)) {
+                if (!enqueue(session, payload)) {
+                        error = SCN_E_NO_MEMORY;
+                }
+                scn_session_pump(session);
+                if (session->state == SCN_SESSION_ENDED) {
+                        return;
+                }
+        }
+        if (error != SCN_OK) {
+                scn_session_end(session, error, "the stream of frames is broken");
+        }
+        if (!scn_session_wants_input(session)) {
+                session->has_stopped_reading = true;
+        }
+}
+
+void scn_session_pop(struct scn_session *session)
+{
+        struct scn_queued *head = session->inbox_first;
+        session->inbox_first = head->next;
+        session->inbox_last = head->next == NULL ? NULL : session->inbox_last;
+        session->inbox_bytes -= sizeof *head + head->size;
+        scn_free(head);
+        if (session->has_stopped_reading && scn_session_wants_input(session)) {
+                session->has_stopped_reading = false;
+                wake(session);
+        }
+}
+
+static struct scn_slice payload_of(const struct scn_queued *queued)
+{
+        return (struct scn_slice){queued->payload, queued->size};
+}
+
+/* A message that cannot be read is answered, and the connection goes on: the framing is whole (CASES B41). */
+static void answer_fault(
+        struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
+{
+        char text[128];
+        (void)snprintf(text, sizeof text, "%s%s%s: %s",
+                fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number), fault->field == NULL ? "" : ".",
+                fault->field == NULL ? "" : fault->field, scn_error_text(error));
+        if (session->state == SCN_SESSION_NEW) {
+                scn_session_end(session, error, text);
+        } else {
+                scn_session_fail(session, fault->request, error, text);
+        }
+}
+
+void scn_session_pump(struct scn_session *session)
+{
+        while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking) {
+                struct scn_message message;
+                struct scn_message_fault fault;
+                const enum scn_error error =
+                        scn_message_decode(payload_of(session->inbox_first), SCN_RECEIVER_SERVER, &message, &fault);
+                if (error != SCN_OK) {
+                        answer_fault(session, error, &fault);
+                } else if (!scn_handle(session, &message)) {
+                        return;
+                }
+                if (session->state != SCN_SESSION_ENDED) {
+                        scn_session_pop(session);
+                }
+        }
+}
+
+/* Edits wait at the head of the inbox, so what stands there while nothing is asked is one, or waits like one. */
+const struct scn_queued *scn_session_edit(const struct scn_session *session)
+{
+        return session->state == SCN_SESSION_OPEN && !session->is_asking ? session->inbox_first : NULL;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_STORAGE_STORAGE_H
+#define SCN_STORAGE_STORAGE_H
+
+/* The seam of the storage: a data directory with one SQLite file per document (storage/FORMAT.md), and in each file
+ * a journal of transactions by revision, the epochs, the clients with their answers, and checkpoints.
+ *
+ * It stands between "document" and "delta" on the path: a room hands over a turn's transactions as one batch, and
+ * when scn_journal_append() returns SCN_OK the batch is on the disk and may be acknowledged. It knows nothing of
+ * scenes and messages: digests, answers and payloads are bytes that come back as they were given.
+ *
+ * Everything here is synchronous, may wait for the disk, and belongs on a worker thread. There are no threads in it
+ * and no clock: the caller gives the time. A handle is used by one thread at a time, but may wander between
+ * threads. Several journal handles of one document may be in use at once, in several threads. Calls on a
+ * struct scn_storage may overlap unless they name the same document; create, delete, undelete and rename need the
+ * names involved to be otherwise idle in this process.
+ *
+ * Errors are those of the world (disk, memory, damage); each function names its own. What is beside it in every
+ * function that touches the disk:
+ *   SCN_E_NO_MEMORY      memory is out
+ *   SCN_E_STORAGE_FULL   the disk (or the quota) is full; nothing was changed
+ *   SCN_E_STORAGE_FAILED the system refused to read or write; nothing was changed
+ *   SCN_E_STORAGE_BUSY   another program kept the file locked for longer than the timeout; nothing was changed
+ *   SCN_E_CORRUPT        the file is damaged; the fault says where
+ * Only functions that write a journal may also answer SCN_E_OUTCOME_UNKNOWN, see scn_journal_append(). */
+
+#include <scn/error.h>
+#include <scn/types.h>
+
+/* ---------------------------------------------------------------- faults */
+
+/* What stands behind an error, for a log line and for the operator. Every function that takes one fills it when it
+ * fails and leaves it alone otherwise; NULL is allowed. */
+struct scn_storage_fault {
+        scn_revision revision; /* CORRUPT: the transaction or checkpoint that is damaged or missing; 0 = none */
+        int64_t holder_pid;    /* IN_USE: the process that has the data directory; 0 = not known */
+        int system_code;       /* SQLite's extended code, or errno; 0 = neither. For people only */
+        char text[224];        /* one English line, cut if it is longer; names the file and the cause */
+};
+
+/* ------------------------------------------------------- data directory */
+
+struct scn_storage;
+
+/* Opens the data directory and locks it for this process: nobody else can open it until the handle is closed or the
+ * process ends, however it ends. The directory is made (mode 0700) if it is missing, its parents are not. What an
+ * interrupted scn_storage_create() left is removed.
+ *
+ * `path` is zero-terminated and borrowed. The caller owns the handle and ends it with scn_storage_close().
+ * Errors: SCN_E_IN_USE, also for a second handle within this process, with fault->holder_pid. */
+SCN_NODISCARD enum scn_error scn_storage_open(
+        const char *path, struct scn_storage **storage_out, struct scn_storage_fault *fault);
+/* All journals must be closed before. NULL is allowed. */
+void scn_storage_close(struct scn_storage *storage);
+
+/* Bytes that may still be written to the file system under the directory. */
+SCN_NODISCARD enum scn_error scn_storage_free_bytes(
+        const struct scn_storage *storage, uint64_t *bytes_out, struct scn_storage_fault *fault);
+
+/* A document's name is UTF-8 without NUL, at least one byte, and at most this many bytes when written as a file
+ * name, where some characters take three bytes (FORMAT.md, File names). Else: SCN_E_BAD_NAME. */
+#define SCN_STORAGE_FILE_NAME_BYTES_MAX 200
+
+struct scn_storage_entry {
+        struct scn_slice name; /* in the list's memory */
+        uint64_t file_bytes;   /* without what still stands in the write-ahead file */
+        int64_t deleted_us;    /* in the trash: when it was deleted, µs since 1970 UTC; else 0 */
+};
+
+struct scn_storage_list {
+        struct scn_storage_entry *entries; /* owned; by name, bytewise; equal names (trash): newest first */
+        size_t count;
+        size_t capacity;
+};
+
+enum scn_storage_place {
+        SCN_STORAGE_DOCUMENTS,
+        SCN_STORAGE_TRASH,
+};
+
+/* All documents, or all in the trash. The caller ends the list with scn_storage_list_finish(). Files whose names
+ * are not those of documents are passed over. */
+SCN_NODISCARD enum scn_error scn_storage_list(const struct scn_storage *storage, enum scn_storage_place place,
+        struct scn_storage_list *list_out, struct scn_storage_fault *fault);
+void scn_storage_list_finish(struct scn_storage_list *list);
+
+/* SCN_OK if the document exists. Errors: SCN_E_NO_DOCUMENT, SCN_E_BAD_NAME. */
+SCN_NODISCARD enum scn_error scn_storage_find(
+        const struct scn_storage *storage, struct scn_slice name, struct scn_storage_fault *fault);
+
+struct scn_storage_birth {
+        struct scn_uid uid;      /* the document's, not none (asserts) */
+        int64_t created_us;      /* µs since 1970 UTC */
+        struct scn_slice origin; /* the caller's own note about where it came from; bytes, may be absent; ≤ 64 KiB */
+};
+
+/* Makes a document of revision 0 without checkpoint. It is there whole, or, after an error or a crash, not at all.
+ * Errors: SCN_E_DOCUMENT_EXISTS, SCN_E_BAD_NAME. */
+SCN_NODISCARD enum scn_error scn_storage_create(const struct scn_storage *storage, struct scn_slice name,
+        const struct scn_storage_birth *birth, struct scn_storage_fault *fault);
+
+/* The same in two steps, for a document that shall not be seen before it has been filled: a journal on a nameless
+ * file, to which checkpoints and transactions may be written; then it gets its name. Whoever closes the journal
+ * instead leaves a file that the next scn_storage_open() removes. */
+struct scn_journal;
+SCN_NODISCARD enum scn_error scn_storage_draft(const struct scn_storage *storage, const struct scn_storage_birth *birth,
+        struct scn_journal **journal_out, struct scn_storage_fault *fault);
+/* Takes the journal (also on error) and closes it: the document is opened by its name from now on.
+ * Errors: SCN_E_DOCUMENT_EXISTS, SCN_E_BAD_NAME; the draft is then gone. */
+SCN_NODISCARD enum scn_error scn_storage_publish(const struct scn_storage *storage, struct scn_journal *journal,
+        struct scn_slice name, struct scn_storage_fault *fault);
+
+/* These three want the document closed, else SCN_E_STORAGE_BUSY; a damaged document can be deleted, undeleted and
+ * renamed like any. Errors: SCN_E_NO_DOCUMENT, SCN_E_DOCUMENT_EXISTS, SCN_E_BAD_NAME. */
+
+/* Moves the document to the trash. */
+SCN_NODISCARD enum scn_error scn_storage_delete(
+        const struct scn_storage *storage, struct scn_slice name, int64_t now_us, struct scn_storage_fault *fault);
+/* Brings back the one deleted last, under its name. */
+SCN_NODISCARD enum scn_error scn_storage_undelete(
+        const struct scn_storage *storage, struct scn_slice name, struct scn_storage_fault *fault);
+SCN_NODISCARD enum scn_error scn_storage_rename(const struct scn_storage *storage, struct scn_slice name,
+        struct scn_slice new_name, struct scn_storage_fault *fault);
+
+#define SCN_STORAGE_TRASH_US (INT64_C(30) * 24 * 3600 * 1000000)
+
+/* Removes for good what was deleted longer than SCN_STORAGE_TRASH_US before now. *removed_out may be NULL. */
+SCN_NODISCARD enum scn_error scn_storage_purge(
+        const struct scn_storage *storage, int64_t now_us, uint32_t *removed_out, struct scn_storage_fault *fault);
+
+/* --------------------------------------------------------------- journal */
+
+enum scn_journal_mode {
+        SCN_JOURNAL_WRITE, /* the room's handle, and a checkpoint's */
+        SCN_JOURNAL_READ,  /* history, a document made from the file alone, backup, verification */
+};
+
+struct scn_journal_options {
+        enum scn_journal_mode mode;
+        uint32_t busy_timeout_ms; /* how long to wait for another writer; 0 = 5000 */
+        uint32_t wal_pages;       /* pages of 4 KiB in the write-ahead file from which upkeep empties it; 0 = 1000 */
+};
+
+/* Opens a document. With SCN_JOURNAL_WRITE an older file is first brought to this version, step by step, and what
+ * an earlier process left in the write-ahead file is put in its place, durably.
+ *
+ * The caller owns the handle and ends it with scn_journal_close(). `options` NULL: for writing, with defaults.
+ * Errors: SCN_E_NO_DOCUMENT, SCN_E_BAD_NAME, SCN_E_NOT_A_DOCUMENT, SCN_E_NEWER_FORMAT, SCN_E_CORRUPT,
+ * SCN_E_OLDER_FORMAT (reading only). The file is then as it was. */
+SCN_NODISCARD enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_slice name,
+        const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault);
+/* The same for a file anywhere, for reading only and without a data directory (`scenectl verify`). `path` is
+ * zero-terminated. */
+SCN_NODISCARD enum scn_error scn_journal_open_file(
+        const char *path, struct scn_journal **journal_out, struct scn_storage_fault *fault);
+/* NULL is allowed. The last handle of a document leaves one clean file behind. Readers, writers and backups made
+ * from the handle must have ended (asserts). */
+void scn_journal_close(struct scn_journal *journal);
+
+struct scn_journal_state {
+        struct scn_uid uid;
+        int64_t created_us;
+        scn_revision last_revision;       /* 0: no transaction yet */
+        int64_t last_time_us;             /* of the last transaction; 0: none yet */
+        uint64_t epoch;                   /* the last one begun; 0: none yet */
+        bool has_checkpoint;              /* a complete one */
+        scn_revision checkpoint_revision; /* the newest complete one's */
+        uint64_t checkpoint_bytes;        /* its size */
+        uint64_t journal_bytes;           /* payload of all transactions behind that checkpoint (or behind 0) */
+        uint64_t wal_bytes;               /* the write-ahead file, as far as it is in use */
+};
+
+SCN_NODISCARD enum scn_error scn_journal_state(
+        struct scn_journal *journal, struct scn_journal_state *state_out, struct scn_storage_fault *fault);
+/* What the birth said; borrowed until the journal is closed. */
+struct scn_slice scn_journal_origin(const struct scn_journal *journal);
+
+/* ---------------------------------------------------------------- epochs */
+
+struct scn_journal_epoch {
+        uint64_t id;        /* random, from the caller; never 0 */
+        scn_revision began; /* the last revision there was when it began */
+        scn_revision ended; /* the last revision when the next one began; SCN_REVISION_MAX for the present one */
+        int64_t time_us;
+};
+
+/* Notes a new epoch, durably; to be called after each opening for service, before anyone is served. It begins at the
+ * file's last revision. Errors as scn_journal_append(); SCN_E_BAD_BATCH: the id is 0 or has been used before. */
+SCN_NODISCARD enum scn_error scn_journal_begin_epoch(
+        struct scn_journal *journal, uint64_t id, int64_t time_us, struct scn_storage_fault *fault);
+/* *found_out says whether the file lists this epoch. */
+SCN_NODISCARD enum scn_error scn_journal_find_epoch(struct scn_journal *journal, uint64_t id,
+        struct scn_journal_epoch *epoch_out, bool *found_out, struct scn_storage_fault *fault);
+
+/* ---------------------------------------------------------- transactions */
+
+/* What one op changed. Absent and empty payloads are the same: both come back with size 0. */
+struct scn_journal_record {
+        uint32_t kind;           /* the caller's numbering */
+        struct scn_uid node;
+        struct scn_slice before; /* of any size that a slice can have */
+        struct scn_slice after;
+};
+
+/* Limits of the small things in a transaction; what exceeds them is SCN_E_BAD_BATCH. */
+#define SCN_JOURNAL_AUTHOR_BYTES_MAX 1024
+#define SCN_JOURNAL_HASH_BYTES_MAX 64
+#define SCN_JOURNAL_DIGEST_BYTES_MAX 1024
+/* Integers are kept in 63 bits: number, group and step beyond are SCN_E_BAD_BATCH too. */
+
+struct scn_journal_transaction {
+        scn_revision revision;
+        int64_t time_us;               /* µs since 1970 UTC; above the one before */
+        struct scn_slice author;       /* UTF-8 */
+        struct scn_uid client;         /* none: made by the server itself; `number` is then 0 */
+        uint64_t number;               /* the client's; above its last one */
+        struct scn_slice content_hash; /* of the request */
+        uint64_t group;
+        uint32_t cause;                /* the caller's numbering */
+        uint64_t step;
+        struct scn_slice digest;       /* of the document after this transaction */
+        struct scn_slice answer;       /* what the client was told; of any size that a slice can have */
+        const struct scn_journal_record *records;
+        uint32_t records_count;
+};
+
+/* Appends all transactions or none, durably, as one commit. They are borrowed for the call. The first revision must
+ * follow the file's last one, and each the one before.
+ *
+ * SCN_E_STORAGE_FULL, STORAGE_FAILED, STORAGE_BUSY, NO_MEMORY: none is stored, surely; the journal can go on.
+ * SCN_E_OUTCOME_UNKNOWN: the disk gave no verdict. From now on the handle refuses to write with the same error;
+ * close all handles of the document and open it again, the file then decides.
+ * SCN_E_BAD_BATCH: the batch does not continue the journal (revision, time, a client's number), or breaks a limit
+ * above; none is stored. */
+SCN_NODISCARD enum scn_error scn_journal_append(struct scn_journal *journal,
+        const struct scn_journal_transaction *transactions, uint32_t count, struct scn_storage_fault *fault);
+
+/* Keeps the write-ahead file small; to be called now and then when nobody waits for the journal (an append does it by
+ * itself only at four times the pages). Does nothing while there is little to do. An error is only worth a line in
+ * the log: nothing is lost by it, and the next call tries again. */
+SCN_NODISCARD enum scn_error scn_journal_upkeep(struct scn_journal *journal, struct scn_storage_fault *fault);
+
+/* Some transactions in a row, with the memory they stand in. */
+struct scn_journal_page;
+
+struct scn_journal_range {
+        scn_revision from;         /* the first wanted; 0 counts as 1 */
+        scn_revision to;           /* the last wanted; 0 = up to the last there is */
+        uint32_t transactions_max; /* of a page; 0 = 1000 */
+        size_t bytes_max;          /* of a page, roughly; 0 = 1 MiB. One transaction always fits */
+        bool without_records;      /* heads only: records_count is told, records is NULL */
+};
+
+/* Reads a page. It is empty if the file ends before `from` (or `to` lies before it). No lock outlives the call, so a
+ * reader may take its time between pages. The caller ends the page with scn_journal_page_destroy().
+ * Errors: SCN_E_CORRUPT: a transaction is damaged or missing; fault->revision names it. The transactions before it
+ * can be read by asking for less. */
+SCN_NODISCARD enum scn_error scn_journal_read(struct scn_journal *journal, const struct scn_journal_range *range,
+        struct scn_journal_page **page_out, struct scn_storage_fault *fault);
+/* NULL is allowed in all of these: an empty page. */
+uint32_t scn_journal_page_count(const struct scn_journal_page *page);
+/* index < count (asserts); borrowed until the page is destroyed. */
+const struct scn_journal_transaction *scn_journal_page_get(const struct scn_journal_page *page, uint32_t index);
+void scn_journal_page_destroy(struct scn_journal_page *page);
+
+/* The last revision whose time is at or before the one given; 0 if there is none. */
+SCN_NODISCARD enum scn_error scn_journal_find_time(struct scn_journal *journal, int64_t time_us,
+        scn_revision *revision_out, struct scn_storage_fault *fault);
+
+/* --------------------------------------------------------------- clients */
+
+struct scn_journal_client {
+        uint8_t author[SCN_JOURNAL_AUTHOR_BYTES_MAX];
+        uint32_t author_bytes;
+        uint64_t last_number;
+        scn_revision last_revision;
+        int64_t last_time_us;
+};
+
+/* A client that has stored a transaction and is not forgotten. */
+SCN_NODISCARD enum scn_error scn_journal_find_client(struct scn_journal *journal, struct scn_uid uid,
+        struct scn_journal_client *client_out, bool *found_out, struct scn_storage_fault *fault);
+/* The transaction that this client sent under this number, without its records, as a page of one; an empty page if
+ * there is none, or if the client is forgotten. */
+SCN_NODISCARD enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_uid client,
+        uint64_t number, struct scn_journal_page **page_out, struct scn_storage_fault *fault);
+
+#define SCN_JOURNAL_CLIENT_UNUSED_US (INT64_C(30) * 24 * 3600 * 1000000)
+
+/* Forgets clients last heard of more than SCN_JOURNAL_CLIENT_UNUSED_US before now: their numbers begin anew. Their
+ * transactions keep author and client. A bounded piece of work; *is_done_out says whether nothing is left to do.
+ * Errors as scn_journal_append(). */
+SCN_NODISCARD enum scn_error scn_journal_forget_clients(
+        struct scn_journal *journal, int64_t now_us, bool *is_done_out, struct scn_storage_fault *fault);
+
+/* ----------------------------------------------------------- checkpoints */
+
+/* Bytes of a checkpoint's part, at most. */
+#define SCN_CHECKPOINT_PART_BYTES_MAX (256u * 1024u)
+
+struct scn_checkpoint_writer;
+struct scn_checkpoint_reader;
+
+struct scn_checkpoint_info {
+        scn_revision revision;
+        int64_t time_us;
+        uint64_t bytes;
+        uint32_t parts_count;
+        struct scn_slice digest; /* borrowed from the reader */
+};
+
+/* Begins a checkpoint of the state at `revision`, which must be in the file (or 0), else SCN_E_BAD_BATCH. Each part
+ * is a short commit of its own, so that the room's appends get in between; nobody sees the checkpoint before it is
+ * finished. One writer at a time for a document; what an earlier one left unfinished is removed.
+ * The journal, a handle for writing and not the room's, must outlive the writer. */
+SCN_NODISCARD enum scn_error scn_checkpoint_writer_create(struct scn_journal *journal, scn_revision revision,
+        int64_t time_us, struct scn_checkpoint_writer **writer_out, struct scn_storage_fault *fault);
+/* Not finished: the parts written so far are removed, now or by the next writer. NULL is allowed. */
+void scn_checkpoint_writer_destroy(struct scn_checkpoint_writer *writer);
+/* 1 to SCN_CHECKPOINT_PART_BYTES_MAX bytes (asserts), borrowed for the call. */
+SCN_NODISCARD enum scn_error scn_checkpoint_writer_append(
+        struct scn_checkpoint_writer *writer, struct scn_slice part, struct scn_storage_fault *fault);
+/* Makes it valid, durably. The digest must be, byte for byte, the one that the journal has for the revision, else
+ * SCN_E_CORRUPT: one of both is wrong. (At revision 0 there is nothing to compare.) */
+SCN_NODISCARD enum scn_error scn_checkpoint_writer_finish(
+        struct scn_checkpoint_writer *writer, struct scn_slice digest, struct scn_storage_fault *fault);
+
+/* The newest complete checkpoint at or below the revision; *reader_out is NULL if there is none. */
+SCN_NODISCARD enum scn_error scn_checkpoint_reader_create(struct scn_journal *journal, scn_revision at_most,
+        struct scn_checkpoint_reader **reader_out, struct scn_storage_fault *fault);
+void scn_checkpoint_reader_destroy(struct scn_checkpoint_reader *reader);
+struct scn_checkpoint_info scn_checkpoint_reader_info(const struct scn_checkpoint_reader *reader);
+/* The next part, as it was given, borrowed until the next call; data == NULL after the last. No lock outlives the
+ * call. Errors: SCN_E_CORRUPT, with the checkpoint's revision; SCN_E_NO_CHECKPOINT: it was dropped meanwhile. */
+SCN_NODISCARD enum scn_error scn_checkpoint_reader_next(
+        struct scn_checkpoint_reader *reader, struct scn_slice *part_out, struct scn_storage_fault *fault);
+
+/* Drops complete checkpoints below the revision, the newest one never. A bounded piece of work; *is_done_out says
+ * whether nothing is left to do. Errors as scn_journal_append(). */
+SCN_NODISCARD enum scn_error scn_checkpoint_drop(
+        struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault);
+
+/* -------------------------------------------------- backup, verification */
+
+struct scn_backup;
+
+/* Copies the document, as it is at the first step, to a new file (mode 0600), step by step, while others read and
+ * write. Nothing is under the final path before scn_backup_finish(). While it lasts the write-ahead file cannot be
+ * emptied. `path` is zero-terminated and borrowed for the call; the journal must outlive the backup.
+ * Errors: SCN_E_DOCUMENT_EXISTS: there is something under the path. */
+SCN_NODISCARD enum scn_error scn_backup_create(
+        struct scn_journal *journal, const char *path, struct scn_backup **backup_out, struct scn_storage_fault *fault);
+/* Copies about so many bytes more. *left_out is how many are left, 0 = ready to finish. */
+SCN_NODISCARD enum scn_error scn_backup_step(
+        struct scn_backup *backup, uint64_t bytes, uint64_t *left_out, struct scn_storage_fault *fault);
+/* Makes the copy durable and gives it its name. Only when nothing is left (asserts). */
+SCN_NODISCARD enum scn_error scn_backup_finish(struct scn_backup *backup, struct scn_storage_fault *fault);
+/* Not finished: the copy is removed. NULL is allowed. */
+void scn_backup_destroy(struct scn_backup *backup);
+
+/* Reads everything: SQLite's own structure, each transaction's checksum and place in the row of revisions, each
+ * checkpoint part, the clients' runs. SCN_OK: all is well. SCN_E_CORRUPT: the first fault found. Takes as long as
+ * the file is large, in short reads but for SQLite's own check. What the payloads mean is the caller's to verify. */
+SCN_NODISCARD enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault);
+
+#endif
