@@ -12,14 +12,16 @@
  *   TARGET      the attribute that allows the instructions
  * and for more than one lane what each width has its own shuffles for; a "part" is four floats, a group of four
  * nodes fills one part of FLOATS:
- *   LOAD(records, places, index, quad)           the quad (16 bytes) of nodes index and index + 4, side by side
- *   STORE(records, places, index, quad, floats)  the reverse
+ *   LOAD(records, index, quad)           the quad (16 bytes) of records index and, with 8 lanes, index + 4
+ *   STORE(records, index, quad, floats)  the reverse
  *   ZIP_LOW(a, b)  a0 b0 a1 b1        ZIP_HIGH(a, b)  a2 b2 a3 b3       in each part
  *   PAIR_LOW(a, b) a0 a1 b0 b1        PAIR_HIGH(a, b) a2 a3 b2 b3
  *   SPREAD(a, k)   ak ak ak ak */
 
-/* The upper three rows of R * S. */
-struct NAME(linear) {
+#define LINEAR NAME(linear)
+
+/* R * S. */
+struct LINEAR {
         FLOATS x0, y0, z0; /* row 0: what x, y and z of the node's own space add to the parent's x */
         FLOATS x1, y1, z1;
         FLOATS x2, y2, z2;
@@ -28,7 +30,7 @@ struct NAME(linear) {
 /* Not one unary minus, here and below: it would turn the sign of a NaN, and then the order in which a compiler
  * takes the operands of + would show in the bits. */
 static inline TARGET void NAME(turn_and_scale)(
-        const FLOATS rotation[4], const FLOATS scale[3], struct NAME(linear) * linear_out)
+        const FLOATS rotation[4], const FLOATS scale[3], struct LINEAR *linear_out)
 {
         FLOATS x = rotation[0], y = rotation[1], z = rotation[2], w = rotation[3];
         FLOATS x2 = x + x, y2 = y + y, z2 = z + z;
@@ -49,7 +51,7 @@ static inline TARGET void NAME(turn_and_scale)(
 
 /* One row of parent * local. */
 static inline TARGET void NAME(multiply_row)(
-        const FLOATS parent[4], const struct NAME(linear) * linear, const FLOATS translation[3], FLOATS row_out[4])
+        const FLOATS parent[4], const struct LINEAR *linear, const FLOATS translation[3], FLOATS row_out[4])
 {
         FLOATS p0 = parent[0], p1 = parent[1], p2 = parent[2], p3 = parent[3];
 
@@ -73,7 +75,6 @@ static inline TARGET void NAME(transpose)(FLOATS quads[4])
         quads[3] = PAIR_HIGH(high01, high23);
 }
 
-/* `places` say how many floats before each record lie in the array. */
 static inline TARGET void NAME(load)(const float *const records[LANES], uint32_t quad, FLOATS components_out[4])
 {
         UNROLL
@@ -102,7 +103,7 @@ static inline TARGET void NAME(store)(float *const records[LANES], uint32_t quad
 }
 
 static inline TARGET void NAME(load_locals)(
-        const float *const locals[LANES], FLOATS translation_out[3], struct NAME(linear) * linear_out)
+        const float *const locals[LANES], FLOATS translation_out[3], struct LINEAR *linear_out)
 {
         FLOATS quads[3][4];
 
@@ -139,7 +140,7 @@ static inline TARGET void NAME(compute)(
         }
 
         FLOATS translation[3];
-        struct NAME(linear) linear;
+        struct LINEAR linear;
         NAME(load_locals)(nodes, translation, &linear);
         UNROLL
         for (uint32_t row = 0; row < 3; row++) {
@@ -177,11 +178,17 @@ static TARGET void NAME(run)(
         const struct scn_hierarchy_local *locals, struct scn_affine *worlds, const uint32_t *slots, uint32_t count)
 {
         uint32_t padded[LANES];
+        bool is_long = count > CACHED_SLOTS_MAX;
 
         for (uint32_t done = 0; done < count;) {
                 const uint32_t *together = slots + done;
                 uint32_t together_count = NAME(count_together)(together, count - done);
                 done += together_count;
+                if (is_long && count - done >= SLOTS_AHEAD + LANES) {
+                        UNROLL
+                        for (uint32_t i = 0; i < LANES; i++)
+                                ask_for(locals, worlds, slots[done + SLOTS_AHEAD + i]);
+                }
                 if (together_count == 1) {
                         run_one(locals, worlds, together, 1);
                         continue;
@@ -198,6 +205,7 @@ static TARGET void NAME(run)(
 
 #endif
 
+#undef LINEAR
 #undef LANES
 #undef FLOATS
 #undef NAME
