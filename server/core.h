@@ -28,13 +28,13 @@
 #define SCN_ROOMS_MAX 10000u
 #define SCN_VIEWS_PER_SESSION_MAX 64u
 #define SCN_AUTHOR_BYTES_MAX 256u
-#define SCN_INBOX_BYTES_MAX (8u << 20)        /* of one session; reading stops above */
-#define SCN_STAGED_BYTES_MAX (128u << 20)     /* of one edit in parts */
+#define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
+#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
 #define SCN_TURN_EDITS_MAX 4096u
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
-#define SCN_NO_PROGRESS_MS 30000u             /* a client that takes nothing of what waits for it */
+#define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
 
 /* Something that waits to be sent: bytes shared with other sessions, or one's own. */
 struct scn_segment {
@@ -75,7 +75,7 @@ enum scn_session_state {
         SCN_SESSION_KNOWN,   /* no document yet */
         SCN_SESSION_OPENING, /* waits for the room or for the client's last number */
         SCN_SESSION_OPEN,
-        SCN_SESSION_ENDED,   /* what is left to send goes out, then the connection closes */
+        SCN_SESSION_ENDED, /* what is left to send goes out, then the connection closes */
 };
 
 struct scn_session {
@@ -100,8 +100,8 @@ struct scn_session {
         struct scn_queued *inbox_first;
         struct scn_queued *inbox_last;
         size_t inbox_bytes;
-        uint64_t asked;       /* number of a repeat whose stored answer is being looked up */
-        bool is_asking;       /* something at the head of the inbox waits for a job */
+        uint64_t asked; /* number of a repeat whose stored answer is being looked up */
+        bool is_asking; /* something at the head of the inbox waits for a job */
         bool has_stopped_reading;
         struct scn_queued *staged_first; /* parts of an edit that has more to come */
         struct scn_queued *staged_last;
@@ -118,9 +118,9 @@ struct scn_session {
 
 /* An edit of the turn, until its batch is published. */
 struct scn_entry {
-        struct scn_session *session;        /* NULL: gone meanwhile */
-        struct scn_changes *changes;        /* NULL: refused, or nothing changed */
-        struct scn_shared_bytes *answer;    /* the frame to send */
+        struct scn_session *session;     /* NULL: gone meanwhile */
+        struct scn_changes *changes;     /* NULL: refused, or nothing changed */
+        struct scn_shared_bytes *answer; /* the frame to send */
         uint64_t number;
 };
 
@@ -147,9 +147,9 @@ struct scn_room {
         struct scn_batch *batch;       /* NULL: none in flight */
         struct scn_observable *published;
         struct scn_view_group *groups;
-        uint32_t jobs_count;  /* other jobs under way that name this room */
+        uint32_t jobs_count; /* other jobs under way that name this room */
         uint64_t idle_since_ms;
-        bool is_broken;       /* the journal gave no verdict: no more edits, closes when it can */
+        bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
 };
 
 struct scn_server {

@@ -251,7 +251,8 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
         static const char *const actions[] = {"create", "delete", "undelete", "rename"};
         for (uint32_t i = 0; i < 4; i++) {
                 const struct scn_slice action = text_of(actions[i]);
-                if (action.size == message->action.size && memcmp(action.data, message->action.data, action.size) == 0) {
+                if (action.size == message->action.size &&
+                        memcmp(action.data, message->action.data, action.size) == 0) {
                         submit_manage(session, message->request, (enum manage_action)(MANAGE_CREATE + i),
                                 message->document, message->to);
                         return;
@@ -375,8 +376,8 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
         case SCN_MESSAGE_open:
                 if (session->state == SCN_SESSION_KNOWN) {
                         session->state = SCN_SESSION_OPENING;
-                        scn_room_enter(session, message->as.open.document, message->as.open.create,
-                                message->as.open.request);
+                        scn_room_enter(
+                                session, message->as.open.document, message->as.open.create, message->as.open.request);
                         return true;
                 }
                 break;

@@ -26,8 +26,8 @@ void scn_server_log(const struct scn_server *server, enum scn_log_level level, c
         server->options.log(server->options.data, level, text);
 }
 
-enum scn_error scn_server_create(const struct scn_server_options *options, struct scn_server **server_out,
-        char problem_out[SCN_PROBLEM_BYTES])
+enum scn_error scn_server_create(
+        const struct scn_server_options *options, struct scn_server **server_out, char problem_out[SCN_PROBLEM_BYTES])
 {
         struct scn_server *server = scn_alloc_zero(1, sizeof *server);
         if (server == NULL) {
@@ -50,8 +50,7 @@ enum scn_error scn_server_create(const struct scn_server_options *options, struc
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name)
 {
         struct scn_room *room = server->rooms;
-        while (room != NULL &&
-                (room->name.size != name.size || memcmp(room->name.data, name.data, name.size) != 0)) {
+        while (room != NULL && (room->name.size != name.size || memcmp(room->name.data, name.data, name.size) != 0)) {
                 room = room->next;
         }
         return room;

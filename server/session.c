@@ -175,8 +175,8 @@ size_t scn_session_output(struct scn_session *session, struct scn_slice *slices,
         size_t count = 0;
         struct scn_segment *segment = session->outbox_first;
         for (; segment != NULL && count < slices_max; segment = segment->next) {
-                slices[count++] = (struct scn_slice){
-                        segment->bytes->bytes + segment->sent, segment->bytes->size - segment->sent};
+                slices[count++] =
+                        (struct scn_slice){segment->bytes->bytes + segment->sent, segment->bytes->size - segment->sent};
         }
         return count;
 }
@@ -284,13 +284,12 @@ static struct scn_slice payload_of(const struct scn_queued *queued)
 }
 
 /* A message that cannot be read is answered, and the connection goes on: the framing is whole (CASES B41). */
-static void answer_fault(
-        struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
+static void answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
 {
         char text[128];
         (void)snprintf(text, sizeof text, "%s%s%s: %s",
-                fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number), fault->field == NULL ? "" : ".",
-                fault->field == NULL ? "" : fault->field, scn_error_text(error));
+                fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number),
+                fault->field == NULL ? "" : ".", fault->field == NULL ? "" : fault->field, scn_error_text(error));
         if (session->state == SCN_SESSION_NEW) {
                 scn_session_end(session, error, text);
         } else {

@@ -3,7 +3,7 @@
 
 #include "protocol/scene/delta.h"
 
-#include "protocol/scene/memo.h"
+#include "protocol/base/memo.h"
 #include "protocol/scene/order.h"
 #include "protocol/scene/state.h"
 

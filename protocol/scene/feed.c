@@ -3,7 +3,7 @@
 
 /* The change feed, the past behind it, and the horizon (DESIGN §3 Dirtiness, §5). */
 
-#include "protocol/scene/memo.h"
+#include "protocol/base/memo.h"
 #include "protocol/scene/state.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 /* Builds a document from the rows of a snapshot. A file may be damaged, so nothing is believed: each row is
  * checked as it comes, the whole at the end. */
 
-#include "protocol/scene/memo.h"
+#include "protocol/base/memo.h"
 #include "protocol/scene/mutation.h"
 #include "protocol/scene/order.h"
 #include "protocol/scene/snapshot.h"

@@ -4,7 +4,7 @@
 #include "protocol/wire/columns.h"
 
 #include "protocol/base/alloc.h"
-#include "protocol/scene/memo.h"
+#include "protocol/base/memo.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-#include "protocol/scene/memo.h"
+#include "protocol/base/memo.h"
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
-#ifndef SCN_SCENE_MEMO_H
-#define SCN_SCENE_MEMO_H
+#ifndef SCN_BASE_MEMO_H
+#define SCN_BASE_MEMO_H
 
 /* A scratch map from 32-bit keys to 32-bit values, for one computation: what was found out about a node on one
  * walk up is not walked again. Its size follows what was put in, never the document. */

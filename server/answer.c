@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "server/answer.h"
+
+#include "protocol/base/alloc.h"
+
+#include <string.h>
+
+static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
+{
+        scn_pack_uint(packer, key);
+        scn_pack_array(packer, count);
+        for (uint32_t i = 0; i < count; i++) {
+                scn_pack_float(packer, floats[i]);
+        }
+}
+
+/* The transform that an op led to, where it is not just what was asked for. */
+static const struct scn_trs *told_trs(const struct scn_change *change)
+{
+        const bool is_normalised = (change->flags & SCN_CHANGE_NORMALISED) != 0;
+        if (change->kind == SCN_OP_ADD && is_normalised) {
+                return &change->as.add.trs;
+        }
+        if (change->kind == SCN_OP_TRANSFORM && is_normalised) {
+                return &change->as.transform.after;
+        }
+        return change->kind == SCN_OP_MOVE && (change->fields & SCN_FIELDS_TRS) != 0 ? &change->as.move.trs_after
+                                                                                     : NULL;
+}
+
+static bool has_result(const struct scn_change *change)
+{
+        return change->kind == SCN_OP_ADD || change->flags != 0 || told_trs(change) != NULL;
+}
+
+static void pack_result(struct scn_packer *packer, const struct scn_change *change)
+{
+        const struct scn_trs *trs = told_trs(change);
+        const bool is_lossy = (change->flags & SCN_CHANGE_LOSSY) != 0;
+        scn_pack_map(packer, 3u + (change->flags != 0) + (trs != NULL ? 3u : 0u) + is_lossy);
+        scn_pack_uint(packer, 0);
+        scn_pack_uint(packer, change->op);
+        scn_pack_uint(packer, 1);
+        scn_pack_uint(packer, change->id);
+        scn_pack_uint(packer, 2);
+        scn_pack_uid(packer, change->uid);
+        if (change->flags != 0) {
+                scn_pack_uint(packer, 3);
+                scn_pack_uint(packer, change->flags);
+        }
+        if (trs != NULL) {
+                pack_floats(packer, 4, trs->t, 3);
+                pack_floats(packer, 5, trs->r, 4);
+                pack_floats(packer, 6, trs->s, 3);
+        }
+        if (is_lossy) {
+                scn_pack_uint(packer, 7);
+                scn_pack_double(packer, change->as.move.residual);
+        }
+}
+
+enum scn_error scn_answer_encode_applied(uint64_t number, const struct scn_changes *changes,
+        const struct scn_document *document, struct scn_buffer *payload)
+{
+        struct scn_buffer results;
+        uint32_t count = 0;
+        (void)document;
+        for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
+                count += has_result(scn_changes_get(changes, i));
+        }
+        scn_buffer_init(&results, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&results);
+        scn_pack_array(&packer, count);
+        for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
+                if (has_result(scn_changes_get(changes, i))) {
+                        pack_result(&packer, scn_changes_get(changes, i));
+                }
+        }
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_applied);
+        message.as.applied.number = number;
+        message.as.applied.rev = scn_changes_revision(changes);
+        message.as.applied.unchanged = scn_changes_count(changes) == 0;
+        if (count > 0 && packer.error == SCN_OK) {
+                message.as.applied.results = (struct scn_slice){results.data, (uint32_t)results.size};
+        }
+        enum scn_error error = packer.error;
+        if (error == SCN_OK) {
+                error = scn_message_encode(&message, payload);
+        }
+        scn_buffer_finish(&results);
+        return error;
+}
+
+static struct scn_slice text_of(const char *text)
+{
+        return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
+}
+
+static const char *const field_names[] = {"place", "name", "translation", "rotation", "scale", "property"};
+
+/* What was in the way, as far as there is something to say. */
+static void pack_detail(struct scn_packer *packer, enum scn_error error, const struct scn_refusal *refusal)
+{
+        const bool has_field = refusal->field != SCN_FIELD_COUNT || error == SCN_E_CONFLICT;
+        const bool has_other = !scn_uid_is_none(refusal->other);
+        const bool has_key = refusal->key.data != NULL;
+        const bool has_value = refusal->value.data != NULL;
+        const bool has_revision = refusal->revision != 0;
+        scn_pack_map(packer, (uint32_t)has_field + has_other + has_key + has_value + has_revision);
+        if (has_field) {
+                scn_pack_cstring(packer, "field");
+                scn_pack_cstring(packer, field_names[refusal->field]);
+        }
+        if (has_other) {
+                scn_pack_cstring(packer, "other");
+                scn_pack_uid(packer, refusal->other);
+        }
+        if (has_key) {
+                scn_pack_cstring(packer, "key");
+                scn_pack_text(packer, refusal->key);
+        }
+        if (has_value) {
+                scn_pack_cstring(packer, "value");
+                if (refusal->field == SCN_FIELD_NAME) {
+                        scn_pack_text(packer, refusal->value);
+                } else {
+                        scn_pack_raw(packer, refusal->value);
+                }
+        }
+        if (has_revision) {
+                scn_pack_cstring(packer, "rev");
+                scn_pack_uint(packer, refusal->revision);
+        }
+}
+
+struct scn_shared_bytes *scn_answer_encode_refused(
+        uint64_t number, enum scn_error error, const struct scn_refusal *refusal)
+{
+        struct scn_message message;
+        struct scn_buffer detail;
+        scn_buffer_init(&detail, 1u << 20);
+        scn_message_init(&message, SCN_MESSAGE_refused);
+        message.as.refused.number = number;
+        message.as.refused.code = text_of(scn_error_code(error));
+        message.as.refused.text = text_of(scn_error_text(error));
+        if (refusal != NULL) {
+                struct scn_packer packer = scn_packer_to(&detail);
+                pack_detail(&packer, error, refusal);
+                message.as.refused.op = refusal->op;
+                message.as.refused.node = refusal->node;
+                if (packer.error == SCN_OK) {
+                        message.as.refused.detail = (struct scn_slice){detail.data, (uint32_t)detail.size};
+                }
+        }
+        struct scn_shared_bytes *frame = scn_session_frame(&message);
+        scn_buffer_finish(&detail);
+        return frame;
+}
+
+struct scn_shared_bytes *scn_answer_frame(struct scn_slice payload)
+{
+        struct scn_buffer frame;
+        struct scn_shared_bytes *shared = NULL;
+        scn_buffer_init(&frame, SCN_MESSAGE_BYTES_MAX + 8);
+        if (scn_frame_append_head(&frame, payload.size) == SCN_OK &&
+                scn_buffer_append(&frame, payload.data, payload.size) == SCN_OK) {
+                shared = scn_shared_bytes_create(frame.data, (uint32_t)frame.size);
+        }
+        scn_buffer_finish(&frame);
+        return shared;
+}
+
+static void send_frame(struct scn_session *session, struct scn_shared_bytes *frame)
+{
+        if (frame == NULL) {
+                scn_session_end(session, SCN_E_NO_MEMORY, NULL);
+        } else {
+                scn_session_send_shared(session, frame);
+        }
+        scn_shared_bytes_unref(frame);
+}
+
+void scn_answer_refused(struct scn_session *session, uint64_t number, enum scn_error error)
+{
+        send_frame(session, scn_answer_encode_refused(number, error, NULL));
+}
+
+void scn_answer_stored(struct scn_session *session, struct scn_slice payload)
+{
+        send_frame(session, scn_answer_frame(payload));
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Questions, answered at once from the applied state; the answer says that revision and the durable one. */
+
+#include "protocol/base/alloc.h"
+#include "protocol/scene/digest.h"
+#include "protocol/scene/transform.h"
+#include "server/core.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BODY_BYTES_MAX (SCN_MESSAGE_BYTES_MAX - 64)
+#define TREE_PART_BYTES (256u << 10)
+
+static void send_body(struct scn_session *session, uint64_t request, struct scn_buffer *body, bool more)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_answer);
+        message.as.answer.request = request;
+        message.as.answer.body = (struct scn_slice){body->data, (uint32_t)body->size};
+        message.as.answer.more = more;
+        if (session->room != NULL && session->room->document != NULL) {
+                message.as.answer.rev = scn_document_revision(session->room->document);
+                message.as.answer.durable = session->room->durable;
+        }
+        scn_session_send(session, &message);
+}
+
+static void finish(struct scn_session *session, uint64_t request, struct scn_packer *packer)
+{
+        if (packer->error == SCN_OK) {
+                send_body(session, request, packer->buffer, false);
+        } else {
+                scn_session_fail(session, request, packer->error, NULL);
+        }
+        scn_buffer_finish(packer->buffer);
+}
+
+static bool refuse_past(struct scn_session *session, uint64_t request, struct scn_slice at)
+{
+        if (at.data == NULL) {
+                return false;
+        }
+        scn_session_fail(session, request, SCN_E_UNSUPPORTED, "the past cannot be asked yet");
+        return true;
+}
+
+/* --- world --- */
+
+static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
+{
+        scn_pack_uint(packer, key);
+        scn_pack_array(packer, count);
+        for (uint32_t i = 0; i < count; i++) {
+                scn_pack_float(packer, floats[i]);
+        }
+}
+
+static struct scn_trs decompose(const struct scn_affine *world)
+{
+        struct scn_affine64 wide;
+        double residual;
+        for (int i = 0; i < 12; i++) {
+                wide.m[i] = (double)world->m[i];
+        }
+        return scn_transform_decompose(&wide, &residual);
+}
+
+/* The path of a node, as scn_document_find() reads it: names where they are unique among the siblings before. */
+static void append_segment(struct scn_buffer *path, const struct scn_document *document, scn_node_id id)
+{
+        const struct scn_node_view node = scn_document_node(document, id);
+        uint32_t index = 0;
+        scn_node_id before = node.previous;
+        while (before != 0) {
+                const struct scn_node_view other = scn_document_node(document, before);
+                index += other.name.size == node.name.size &&
+                        (node.name.size == 0 || memcmp(other.name.data, node.name.data, node.name.size) == 0);
+                before = other.previous;
+        }
+        (void)scn_buffer_append(path, "/", 1);
+        for (uint32_t i = 0; i < node.name.size; i++) {
+                const uint8_t byte = node.name.data[i];
+                if (byte == '/' || byte == '[' || byte == '\\') {
+                        (void)scn_buffer_append(path, "\\", 1);
+                }
+                (void)scn_buffer_append(path, &byte, 1);
+        }
+        if (index > 0 || node.name.size == 0) {
+                char number[16];
+                const int size = snprintf(number, sizeof number, "[%u]", index);
+                (void)scn_buffer_append(path, number, (size_t)size);
+        }
+}
+
+/* Ancestors are found upwards and written downwards. */
+static void pack_path(struct scn_packer *packer, const struct scn_document *document, scn_node_id id)
+{
+        const uint32_t depth = scn_document_depth(document, id);
+        scn_node_id *chain = scn_alloc((depth + 1) * sizeof *chain);
+        struct scn_buffer path;
+        scn_buffer_init(&path, BODY_BYTES_MAX);
+        if (chain == NULL) {
+                packer->error = SCN_E_NO_MEMORY;
+                return;
+        }
+        for (uint32_t i = depth + 1; i-- > 0;) {
+                chain[i] = id;
+                id = scn_document_node(document, id).parent;
+        }
+        for (uint32_t i = 1; i <= depth; i++) {
+                append_segment(&path, document, chain[i]);
+        }
+        if (depth == 0) {
+                (void)scn_buffer_append(&path, "/", 1);
+        }
+        scn_pack_text(packer, (struct scn_slice){path.data, (uint32_t)path.size});
+        scn_buffer_finish(&path);
+        scn_free(chain);
+}
+
+static void pack_error(struct scn_packer *packer, enum scn_error error)
+{
+        scn_pack_map(packer, 2);
+        scn_pack_uint(packer, 9);
+        scn_pack_cstring(packer, scn_error_code(error));
+        scn_pack_uint(packer, 10);
+        scn_pack_cstring(packer, scn_error_text(error));
+}
+
+static enum scn_error find_world(const struct scn_document *document, const struct scn_node_ref *ref,
+        const struct scn_node_ref *relative, scn_node_id *id, struct scn_affine *world)
+{
+        scn_node_id other = 0;
+        enum scn_error error = scn_document_find(document, ref, id);
+        if (error == SCN_OK && relative->kind != SCN_REF_NONE) {
+                error = scn_document_find(document, relative, &other);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        return other == 0 ? scn_document_world(document, *id, world)
+                          : scn_document_world_relative(document, *id, other, world);
+}
+
+static void pack_world(struct scn_packer *packer, const struct scn_document *document, const struct scn_node_ref *ref,
+        const struct scn_node_ref *relative)
+{
+        scn_node_id id;
+        struct scn_affine world;
+        float matrix[16];
+        const enum scn_error error = find_world(document, ref, relative, &id, &world);
+        if (error != SCN_OK) {
+                pack_error(packer, error);
+                return;
+        }
+        const struct scn_trs trs = decompose(&world);
+        scn_affine_to_mat4(&world, matrix);
+        scn_pack_map(packer, 6);
+        scn_pack_uint(packer, 0);
+        scn_pack_uid(packer, scn_document_node(document, id).uid);
+        scn_pack_uint(packer, 1);
+        pack_path(packer, document, id);
+        pack_floats(packer, 2, matrix, 16);
+        pack_floats(packer, 3, trs.t, 3);
+        pack_floats(packer, 4, trs.r, 4);
+        pack_floats(packer, 5, trs.s, 3);
+}
+
+void scn_handle_world(struct scn_session *session, const struct scn_message_world *message)
+{
+        struct scn_buffer body;
+        struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
+        const uint32_t count = scn_unpack_array(&nodes);
+        if (refuse_past(session, message->request, message->at)) {
+                return;
+        }
+        scn_buffer_init(&body, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&body);
+        scn_pack_array(&packer, count);
+        for (uint32_t i = 0; i < count && nodes.error == SCN_OK && packer.error == SCN_OK; i++) {
+                const struct scn_node_ref ref = scn_unpack_ref(&nodes);
+                if (nodes.error == SCN_OK) {
+                        pack_world(&packer, session->room->document, &ref, &message->relative);
+                }
+        }
+        packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;
+        finish(session, message->request, &packer);
+}
+
+/* --- tree --- */
+
+static void pack_node(struct scn_packer *packer, const struct scn_document *document, scn_node_id id)
+{
+        const struct scn_node_view node = scn_document_node(document, id);
+        scn_pack_map(packer, 8);
+        scn_pack_uint(packer, 0);
+        scn_pack_uint(packer, node.id);
+        scn_pack_uint(packer, 1);
+        scn_pack_uid(packer, node.uid);
+        scn_pack_uint(packer, 2);
+        if (node.parent == 0) {
+                scn_pack_nil(packer);
+        } else {
+                scn_pack_uid(packer, scn_document_node(document, node.parent).uid);
+        }
+        scn_pack_uint(packer, 3);
+        if (node.name.data == NULL) {
+                scn_pack_nil(packer);
+        } else {
+                scn_pack_text(packer, node.name);
+        }
+        pack_floats(packer, 4, node.trs.t, 3);
+        pack_floats(packer, 5, node.trs.r, 4);
+        pack_floats(packer, 6, node.trs.s, 3);
+        scn_pack_uint(packer, 7);
+        scn_pack_map(packer, node.properties_count);
+        for (uint32_t i = 0; i < node.property_fields_count; i++) {
+                const struct scn_property property = scn_document_property(document, id, i, NULL);
+                if (property.value.data != NULL) {
+                        scn_pack_text(packer, property.key);
+                        scn_pack_raw(packer, property.value);
+                }
+        }
+}
+
+/* A body is an array, whose count must be known first: nodes are gathered, then put behind it. */
+static void send_nodes(
+        struct scn_session *session, uint64_t request, struct scn_buffer *nodes, uint32_t count, bool more)
+{
+        struct scn_buffer body;
+        scn_buffer_init(&body, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&body);
+        scn_pack_array(&packer, count);
+        if (count > 0) {
+                scn_pack_raw(&packer, (struct scn_slice){nodes->data, (uint32_t)nodes->size});
+        }
+        if (packer.error == SCN_OK) {
+                send_body(session, request, &body, more);
+        } else {
+                scn_session_fail(session, request, packer.error, NULL);
+        }
+        scn_buffer_finish(&body);
+        scn_buffer_reset(nodes);
+}
+
+/* The next node of the walk that is not below the depth asked for. */
+static scn_node_id next_node(const struct scn_document *document, scn_node_id top, scn_node_id id, uint64_t levels)
+{
+        const uint32_t base = scn_document_depth(document, top);
+        do {
+                id = scn_document_walk(document, top, id);
+        } while (id != 0 && levels != SCN_ABSENT && scn_document_depth(document, id) - base > levels);
+        return id;
+}
+
+void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message)
+{
+        const struct scn_document *document = session->room->document;
+        scn_node_id top = scn_document_root(document);
+        if (refuse_past(session, message->request, message->at)) {
+                return;
+        }
+        if (message->node.kind != SCN_REF_NONE) {
+                const enum scn_error error = scn_document_find(document, &message->node, &top);
+                if (error != SCN_OK) {
+                        scn_session_fail(session, message->request, error, NULL);
+                        return;
+                }
+        }
+        struct scn_buffer nodes;
+        scn_buffer_init(&nodes, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&nodes);
+        uint32_t count = 0;
+        scn_node_id id = top;
+        while (id != 0 && packer.error == SCN_OK) {
+                pack_node(&packer, document, id);
+                count++;
+                id = next_node(document, top, id, message->depth);
+                if (nodes.size > TREE_PART_BYTES && id != 0) {
+                        send_nodes(session, message->request, &nodes, count, true);
+                        count = 0;
+                }
+        }
+        if (packer.error == SCN_OK) {
+                send_nodes(session, message->request, &nodes, count, false);
+        } else {
+                scn_session_fail(session, message->request, packer.error, NULL);
+        }
+        scn_buffer_finish(&nodes);
+}
+
+/* --- digest, info, who --- */
+
+void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message)
+{
+        const struct scn_document *document = session->room->document;
+        struct scn_digests digests = scn_document_digests(document);
+        if (refuse_past(session, message->request, message->at)) {
+                return;
+        }
+        if (message->node.kind != SCN_REF_NONE) {
+                scn_node_id id;
+                const enum scn_error error = scn_document_find(document, &message->node, &id);
+                if (error != SCN_OK) {
+                        scn_session_fail(session, message->request, error, NULL);
+                        return;
+                }
+                digests = scn_document_subtree_digests(document, id, SCN_MASK_ALL);
+        }
+        const struct scn_digest sum = scn_digests_combine(&digests, SCN_MASK_ALL);
+        uint8_t bytes[16];
+        for (int i = 0; i < 8; i++) {
+                bytes[i] = (uint8_t)(sum.high >> (56 - 8 * i));
+                bytes[8 + i] = (uint8_t)(sum.low >> (56 - 8 * i));
+        }
+        struct scn_buffer body;
+        scn_buffer_init(&body, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&body);
+        scn_pack_bin(&packer, bytes, sizeof bytes);
+        finish(session, message->request, &packer);
+}
+
+static void pack_named(struct scn_packer *packer, const char *name, uint64_t value)
+{
+        scn_pack_cstring(packer, name);
+        scn_pack_uint(packer, value);
+}
+
+void scn_handle_info(struct scn_session *session, uint64_t request)
+{
+        const struct scn_room *room = session->room;
+        char epoch[17];
+        uint32_t sessions = 0;
+        for (const struct scn_session *at = room->sessions; at != NULL; at = at->next_in_room) {
+                sessions++;
+        }
+        (void)snprintf(epoch, sizeof epoch, "%016llx", (unsigned long long)room->epoch);
+        struct scn_buffer body;
+        scn_buffer_init(&body, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&body);
+        scn_pack_map(&packer, 7);
+        scn_pack_cstring(&packer, "doc");
+        scn_pack_text(&packer, room->name);
+        pack_named(&packer, "rev", scn_document_revision(room->document));
+        pack_named(&packer, "durable", room->durable);
+        scn_pack_cstring(&packer, "epoch");
+        scn_pack_cstring(&packer, epoch);
+        pack_named(&packer, "nodes", scn_document_nodes_count(room->document));
+        pack_named(&packer, "horizon", scn_document_horizon(room->document));
+        pack_named(&packer, "sessions", sessions);
+        finish(session, request, &packer);
+}
+
+void scn_handle_who(struct scn_session *session, uint64_t request)
+{
+        uint32_t count = 0;
+        const struct scn_session *at = session->server->sessions;
+        for (; at != NULL; at = at->next) {
+                count += at->state != SCN_SESSION_NEW && at->state != SCN_SESSION_ENDED;
+        }
+        struct scn_buffer body;
+        scn_buffer_init(&body, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&body);
+        scn_pack_array(&packer, count);
+        for (at = session->server->sessions; at != NULL; at = at->next) {
+                if (at->state == SCN_SESSION_NEW || at->state == SCN_SESSION_ENDED) {
+                        continue;
+                }
+                scn_pack_map(&packer, 3);
+                pack_named(&packer, "session", at->number);
+                scn_pack_cstring(&packer, "author");
+                scn_pack_text(&packer, (struct scn_slice){at->author, at->author_size});
+                scn_pack_cstring(&packer, "document");
+                if (at->room == NULL) {
+                        scn_pack_nil(&packer);
+                } else {
+                        scn_pack_text(&packer, at->room->name);
+                }
+        }
+        finish(session, request, &packer);
+}

@@ -1,0 +1,911 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* A room is one open document and its only writer: opening, turns, batches, the publish point, closing. */
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+#include "server/answer.h"
+#include "server/core.h"
+#include "server/record.h"
+#include "server/room_open.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- The batch in flight --- */
+
+/* A transaction while its bytes may still move: offsets into the batch's buffer. */
+struct draft {
+        scn_revision revision;
+        int64_t time_us;
+        struct scn_uid client;
+        uint64_t number;
+        uint64_t group;
+        uint64_t step;
+        size_t author, author_size;
+        size_t hash;
+        size_t digest;
+        size_t answer, answer_size;
+        size_t records_first, records_count;
+};
+
+struct draft_record {
+        uint32_t kind;
+        struct scn_uid node;
+        size_t before, before_size;
+        size_t after_size;
+};
+
+struct scn_batch {
+        struct scn_job job;
+        struct scn_room *room;
+        struct scn_buffer bytes;
+        struct draft *drafts;
+        size_t drafts_count, drafts_capacity;
+        struct draft_record *records;
+        size_t records_count, records_capacity;
+        struct scn_entry *entries; /* all edits of the turn, in order */
+        size_t entries_count, entries_capacity;
+        size_t bytes_taken; /* of edits */
+        uint32_t mask;
+        struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
+        struct scn_journal_record *journal_records;
+        enum scn_error error;
+        struct scn_storage_fault fault;
+};
+
+static void destroy_batch(struct scn_batch *batch)
+{
+        if (batch == NULL) {
+                return;
+        }
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                scn_shared_bytes_unref(batch->entries[i].answer);
+        }
+        scn_buffer_finish(&batch->bytes);
+        scn_free(batch->drafts);
+        scn_free(batch->records);
+        scn_free(batch->entries);
+        scn_free(batch->transactions);
+        scn_free(batch->journal_records);
+        scn_free(batch);
+}
+
+static struct scn_batch *create_batch(struct scn_room *room)
+{
+        struct scn_batch *batch = scn_alloc_zero(1, sizeof *batch);
+        if (batch != NULL) {
+                batch->room = room;
+                scn_buffer_init(&batch->bytes, SIZE_MAX / 2);
+        }
+        return batch;
+}
+
+/* --- Entering and leaving --- */
+
+static void answer_open(struct scn_session *session)
+{
+        const struct scn_room *room = session->room;
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_opened);
+        message.as.opened.request = session->open_request;
+        message.as.opened.document = scn_document_uid(room->document);
+        message.as.opened.root = scn_document_node(room->document, scn_document_root(room->document)).uid;
+        message.as.opened.epoch = (struct scn_slice){(const uint8_t *)&room->epoch, sizeof room->epoch};
+        message.as.opened.rev = room->durable;
+        message.as.opened.number = session->last_number;
+        message.as.opened.author = (struct scn_slice){session->author, session->author_size};
+        session->state = SCN_SESSION_OPEN;
+        scn_session_send(session, &message);
+}
+
+/* What the journal knows of a client: asked on a worker, for it reads the disk. */
+struct client_job {
+        struct scn_job job;
+        struct scn_room *room;
+        uint64_t session;
+        struct scn_uid client;
+        bool is_number; /* look up the answer to `number`, too */
+        uint64_t number;
+        struct scn_digest hash;
+        struct scn_journal_client known;
+        bool is_known;
+        struct scn_journal_page *page;
+        enum scn_error error;
+};
+
+static void run_client(struct scn_job *job)
+{
+        struct client_job *asked = (struct client_job *)job;
+        asked->error =
+                scn_journal_find_client(asked->room->journal, asked->client, &asked->known, &asked->is_known, NULL);
+        if (asked->error == SCN_OK && asked->is_number) {
+                asked->error =
+                        scn_journal_find_answer(asked->room->journal, asked->client, asked->number, &asked->page, NULL);
+        }
+}
+
+static struct scn_session *find_session(struct scn_room *room, uint64_t number)
+{
+        struct scn_session *session = room->sessions;
+        while (session != NULL && session->number != number) {
+                session = session->next_in_room;
+        }
+        return session;
+}
+
+/* A client uid belongs to one author and one session: a later one takes over (DESIGN §3). */
+static void take_over(struct scn_session *session)
+{
+        struct scn_session *next = NULL;
+        for (struct scn_session *other = session->room->sessions; other != NULL; other = next) {
+                next = other->next_in_room;
+                if (other != session && other->state == SCN_SESSION_OPEN &&
+                        scn_uid_equal(other->client, session->client)) {
+                        scn_session_end(other, SCN_E_TAKEN_OVER, NULL);
+                }
+        }
+}
+
+static void settle_open(struct scn_session *session, const struct client_job *asked)
+{
+        const struct scn_journal_client *known = &asked->known;
+        if (asked->error != SCN_OK) {
+                scn_session_end(session, asked->error, NULL);
+                return;
+        }
+        if (asked->is_known &&
+                (known->author_bytes != session->author_size ||
+                        memcmp(known->author, session->author, session->author_size) != 0)) {
+                scn_session_end(session, SCN_E_BAD_AUTHOR, NULL);
+                return;
+        }
+        session->last_number = asked->is_known ? known->last_number : 0;
+        take_over(session);
+        answer_open(session);
+}
+
+/* A repeat: stored with the same contents, it gets its first answer again. */
+static void settle_repeat(struct scn_session *session, const struct client_job *asked)
+{
+        const struct scn_journal_transaction *stored =
+                scn_journal_page_count(asked->page) == 1 ? scn_journal_page_get(asked->page, 0) : NULL;
+        if (asked->error != SCN_OK) {
+                scn_answer_refused(session, asked->number, asked->error);
+        } else if (stored == NULL) {
+                scn_answer_refused(session, asked->number, SCN_E_NOT_APPLIED);
+        } else if (stored->content_hash.size != sizeof asked->hash ||
+                memcmp(stored->content_hash.data, &asked->hash, sizeof asked->hash) != 0) {
+                scn_answer_refused(session, asked->number, SCN_E_NUMBER_REUSED);
+        } else {
+                scn_answer_stored(session, stored->answer);
+        }
+        if (session->state == SCN_SESSION_OPEN) {
+                scn_session_pop(session);
+        }
+}
+
+static void done_client(struct scn_job *job)
+{
+        struct client_job *asked = (struct client_job *)job;
+        struct scn_room *room = asked->room;
+        struct scn_session *session = find_session(room, asked->session);
+        room->jobs_count--;
+        if (session != NULL && session->state != SCN_SESSION_ENDED) {
+                session->is_asking = false;
+                if (asked->is_number) {
+                        settle_repeat(session, asked);
+                } else {
+                        settle_open(session, asked);
+                }
+                scn_session_pump(session);
+        }
+        scn_journal_page_destroy(asked->page);
+        scn_free(asked);
+}
+
+/* SQLite handles are used by one thread at a time: nothing is asked while a batch is in flight. */
+static bool ask_client(struct scn_session *session, bool is_number, uint64_t number, struct scn_digest hash)
+{
+        struct scn_room *room = session->room;
+        const struct scn_server_options *options = &room->server->options;
+        if (room->batch != NULL || room->jobs_count > 0) {
+                return false;
+        }
+        struct client_job *asked = scn_alloc_zero(1, sizeof *asked);
+        if (asked == NULL) {
+                scn_session_end(session, SCN_E_NO_MEMORY, NULL);
+                return false;
+        }
+        asked->job = (struct scn_job){run_client, done_client};
+        asked->room = room;
+        asked->session = session->number;
+        asked->client = session->client;
+        asked->is_number = is_number;
+        asked->number = number;
+        asked->hash = hash;
+        session->is_asking = true;
+        room->jobs_count++;
+        options->submit(options->data, &asked->job);
+        return true;
+}
+
+/* Sessions that wait for the room to be open, or for the journal to be free to ask. */
+static void greet_waiting(struct scn_room *room)
+{
+        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                if (session->state == SCN_SESSION_OPENING && !session->is_asking &&
+                        ask_client(session, false, 0, (struct scn_digest){0, 0})) {
+                        return;
+                }
+        }
+}
+
+struct open_job {
+        struct scn_job job;
+        struct scn_room *room;
+        struct scn_open_wish wish;
+        struct scn_opened_document opened;
+        enum scn_error error;
+        struct scn_storage_fault fault;
+};
+
+static void run_open(struct scn_job *job)
+{
+        struct open_job *open = (struct open_job *)job;
+        open->error = scn_open_document(&open->wish, &open->opened, &open->fault);
+}
+
+static void refuse_waiting(struct scn_room *room, enum scn_error error, const char *text)
+{
+        struct scn_session *next = NULL;
+        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
+                next = session->next_in_room;
+                const uint64_t request = session->open_request;
+                scn_room_leave(session);
+                session->state = SCN_SESSION_KNOWN;
+                scn_session_fail(session, request, error, text);
+                scn_session_pump(session);
+        }
+}
+
+static void done_open(struct scn_job *job)
+{
+        struct open_job *open = (struct open_job *)job;
+        struct scn_room *room = open->room;
+        room->jobs_count--;
+        if (open->error != SCN_OK) {
+                if (open->error != SCN_E_NO_DOCUMENT) {
+                        scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: %s: %s", (int)room->name.size,
+                                (const char *)room->name.data, scn_error_text(open->error), open->fault.text);
+                }
+                room->state = SCN_ROOM_CLOSING;
+                refuse_waiting(room, open->error, open->fault.text[0] != '\0' ? open->fault.text : NULL);
+        } else {
+                room->document = open->opened.document;
+                room->journal = open->opened.journal;
+                room->last_time_us = open->opened.last_time_us;
+                room->durable = scn_document_revision(room->document);
+                room->state = SCN_ROOM_OPEN;
+                greet_waiting(room);
+        }
+        scn_free(open);
+        scn_room_tick(room);
+}
+
+static void fill_random(void *data, uint8_t *bytes, size_t size)
+{
+        const struct scn_server *server = data;
+        server->options.random(server->options.data, bytes, size);
+}
+
+static struct scn_uid random_uid(struct scn_server *server)
+{
+        uint8_t bytes[16];
+        server->options.random(server->options.data, bytes, sizeof bytes);
+        return scn_uid_from_random(bytes);
+}
+
+static struct scn_room *create_room(struct scn_server *server, struct scn_slice name)
+{
+        struct scn_room *room = scn_alloc_zero(1, sizeof *room);
+        uint8_t *copy = scn_alloc(name.size);
+        struct scn_observable *published = scn_observable_create();
+        if (room == NULL || copy == NULL || published == NULL) {
+                scn_free(room);
+                scn_free(copy);
+                scn_observable_destroy(published);
+                return NULL;
+        }
+        memcpy(copy, name.data, name.size);
+        room->server = server;
+        room->name = (struct scn_slice){copy, name.size};
+        room->published = published;
+        server->options.random(server->options.data, (uint8_t *)&room->epoch, sizeof room->epoch);
+        /* 63 bits, not 0: SQLite's integers are signed. */
+        room->epoch = (room->epoch & INT64_MAX) | 1;
+        room->next = server->rooms;
+        server->rooms = room;
+        server->rooms_count++;
+        return room;
+}
+
+static bool submit_open(struct scn_room *room, bool create)
+{
+        struct scn_server *server = room->server;
+        const struct scn_server_options *options = &server->options;
+        struct open_job *open = scn_alloc_zero(1, sizeof *open);
+        if (open == NULL) {
+                return false;
+        }
+        open->job = (struct scn_job){run_open, done_open};
+        open->room = room;
+        open->wish = (struct scn_open_wish){
+                .storage = server->storage,
+                .name = room->name,
+                .create = create,
+                .birth_uid = random_uid(server),
+                .birth_root = random_uid(server),
+                .epoch = room->epoch,
+                .now_us = (int64_t)options->utc_us(options->data),
+                .options = {.limits = options->limits, .random = fill_random, .random_data = server},
+        };
+        options->random(options->data, (uint8_t *)&open->wish.options.hash_seed, sizeof open->wish.options.hash_seed);
+        room->jobs_count++;
+        options->submit(options->data, &open->job);
+        return true;
+}
+
+void scn_room_enter(struct scn_session *session, struct scn_slice name, bool create, uint64_t request)
+{
+        struct scn_server *server = session->server;
+        struct scn_room *room = scn_server_find_room(server, name);
+        session->open_request = request;
+        if (room != NULL && room->state == SCN_ROOM_CLOSING) {
+                session->state = SCN_SESSION_KNOWN;
+                scn_session_fail(session, request, SCN_E_BUSY, "the document is just being closed");
+                return;
+        }
+        const bool is_new = room == NULL;
+        if (is_new) {
+                room = server->rooms_count < SCN_ROOMS_MAX && name.size > 0 ? create_room(server, name) : NULL;
+        }
+        if (room == NULL || (is_new && !submit_open(room, create))) {
+                session->state = SCN_SESSION_KNOWN;
+                scn_session_fail(session, request, SCN_E_BUSY, NULL);
+                return;
+        }
+        session->room = room;
+        session->next_in_room = room->sessions;
+        room->sessions = session;
+        if (room->state == SCN_ROOM_OPEN) {
+                greet_waiting(room);
+        }
+}
+
+void scn_room_leave(struct scn_session *session)
+{
+        struct scn_room *room = session->room;
+        if (room == NULL) {
+                return;
+        }
+        scn_view_stop_all(session);
+        struct scn_session **at = &room->sessions;
+        while (*at != session) {
+                at = &(*at)->next_in_room;
+        }
+        *at = session->next_in_room;
+        if (room->next_turn == session) {
+                room->next_turn = session->next_in_room;
+        }
+        for (size_t i = 0; room->batch != NULL && i < room->batch->entries_count; i++) {
+                if (room->batch->entries[i].session == session) {
+                        room->batch->entries[i].session = NULL;
+                }
+        }
+        session->room = NULL;
+        session->next_in_room = NULL;
+        room->idle_since_ms = scn_server_now_ms(room->server);
+}
+
+/* --- Closing --- */
+
+struct close_job {
+        struct scn_job job;
+        struct scn_server *server;
+        struct scn_journal *journal;
+};
+
+static void run_close(struct scn_job *job)
+{
+        scn_journal_close(((struct close_job *)job)->journal);
+}
+
+static void done_close(struct scn_job *job)
+{
+        ((struct close_job *)job)->server->jobs_count--;
+        scn_free(job);
+}
+
+static void destroy_room(struct scn_room *room)
+{
+        struct scn_server *server = room->server;
+        struct scn_room **at = &server->rooms;
+        while (*at != room) {
+                at = &(*at)->next;
+        }
+        *at = room->next;
+        server->rooms_count--;
+        SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0);
+        scn_document_destroy(room->document);
+        scn_observable_destroy(room->published);
+        scn_free((void *)room->name.data);
+        scn_free(room);
+}
+
+void scn_room_close(struct scn_room *room)
+{
+        struct scn_server *server = room->server;
+        if (room->journal != NULL) {
+                struct close_job *close = scn_alloc_zero(1, sizeof *close);
+                if (close == NULL) {
+                        return; /* later */
+                }
+                close->job = (struct scn_job){run_close, done_close};
+                close->server = server;
+                close->journal = room->journal;
+                server->jobs_count++;
+                server->options.submit(server->options.data, &close->job);
+        }
+        destroy_room(room);
+}
+
+void scn_room_tick(struct scn_room *room)
+{
+        if (room->sessions != NULL || room->batch != NULL || room->jobs_count > 0) {
+                return;
+        }
+        const uint64_t idle_ms = scn_server_now_ms(room->server) - room->idle_since_ms;
+        if (room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping ||
+                idle_ms >= SCN_ROOM_IDLE_MS) {
+                scn_room_close(room);
+        }
+}
+
+bool scn_room_is_settled(const struct scn_room *room)
+{
+        return room->batch == NULL && room->state == SCN_ROOM_OPEN && !room->is_broken;
+}
+
+/* --- The turn --- */
+
+static size_t put(struct scn_batch *batch, const void *bytes, size_t size, enum scn_error *error)
+{
+        const size_t at = batch->bytes.size;
+        if (*error == SCN_OK) {
+                *error = scn_buffer_append(&batch->bytes, bytes, size);
+        }
+        return at;
+}
+
+static enum scn_error put_records(struct scn_batch *batch, const struct scn_changes *changes)
+{
+        const struct scn_document *document = batch->room->document;
+        enum scn_error error = SCN_OK;
+        for (uint32_t i = 0; i < scn_changes_count(changes) && error == SCN_OK; i++) {
+                const struct scn_change *change = scn_changes_get(changes, i);
+                struct draft_record record = {.kind = change->kind, .node = change->uid, .before = batch->bytes.size};
+                error = scn_record_encode(document, change, &batch->bytes, &record.before_size);
+                record.after_size = batch->bytes.size - record.before - record.before_size;
+                if (error == SCN_OK &&
+                        !scn_grow((void **)&batch->records, &batch->records_capacity, sizeof *batch->records,
+                                batch->records_count + 1, SIZE_MAX)) {
+                        error = SCN_E_NO_MEMORY;
+                }
+                if (error == SCN_OK) {
+                        batch->records[batch->records_count++] = record;
+                }
+        }
+        return error;
+}
+
+/* Times rise, also when the clock does not. */
+static int64_t next_time(struct scn_room *room)
+{
+        const int64_t now = (int64_t)room->server->options.utc_us(room->server->options.data);
+        room->last_time_us = now > room->last_time_us ? now : room->last_time_us + 1;
+        return room->last_time_us;
+}
+
+struct taken {
+        struct scn_session *session;
+        uint64_t number;
+        uint64_t group;
+        struct scn_digest hash;
+        struct scn_edit edit;
+};
+
+/* Writes the transaction of an applied edit. The answer's payload is what a repeat gets. */
+static enum scn_error draft_transaction(
+        struct scn_batch *batch, const struct taken *taken, struct scn_changes *changes, struct scn_slice answer)
+{
+        struct scn_room *room = batch->room;
+        const struct scn_digests digests = scn_document_digests(room->document);
+        enum scn_error error = SCN_OK;
+        struct draft draft = {
+                .revision = scn_changes_revision(changes),
+                .client = taken->session->client,
+                .number = taken->number,
+                .group = taken->group == SCN_ABSENT ? 0 : taken->group,
+                .step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step,
+                .author_size = taken->session->author_size,
+                .answer_size = answer.size,
+                .records_first = batch->records_count,
+        };
+        draft.author = put(batch, taken->session->author, draft.author_size, &error);
+        draft.hash = put(batch, &taken->hash, sizeof taken->hash, &error);
+        draft.digest = put(batch, &digests, sizeof digests, &error);
+        draft.answer = put(batch, answer.data, answer.size, &error);
+        if (error == SCN_OK) {
+                error = put_records(batch, changes);
+        }
+        draft.records_count = batch->records_count - draft.records_first;
+        if (error == SCN_OK &&
+                !scn_grow((void **)&batch->drafts, &batch->drafts_capacity, sizeof *batch->drafts,
+                        batch->drafts_count + 1, SIZE_MAX)) {
+                error = SCN_E_NO_MEMORY;
+        }
+        if (error != SCN_OK) {
+                batch->records_count = draft.records_first;
+                return error;
+        }
+        draft.time_us = next_time(room);
+        batch->drafts[batch->drafts_count++] = draft;
+        batch->mask |= scn_changes_mask(changes);
+        return SCN_OK;
+}
+
+static bool push_entry(struct scn_batch *batch, struct scn_entry entry)
+{
+        if (entry.answer == NULL ||
+                !scn_grow((void **)&batch->entries, &batch->entries_capacity, sizeof *batch->entries,
+                        batch->entries_count + 1, SIZE_MAX)) {
+                scn_shared_bytes_unref(entry.answer);
+                return false;
+        }
+        batch->entries[batch->entries_count++] = entry;
+        return true;
+}
+
+static void refuse_later(
+        struct scn_batch *batch, const struct taken *taken, enum scn_error error, const struct scn_refusal *refusal)
+{
+        const struct scn_entry entry = {
+                .session = taken->session,
+                .answer = scn_answer_encode_refused(taken->number, error, refusal),
+                .number = taken->number,
+        };
+        if (!push_entry(batch, entry)) {
+                scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        }
+}
+
+static void apply_edit(struct scn_batch *batch, const struct taken *taken)
+{
+        struct scn_document *document = batch->room->document;
+        struct scn_changes *changes;
+        struct scn_refusal refusal;
+        enum scn_error error = scn_document_apply(document, &taken->edit, &changes, &refusal);
+        if (error != SCN_OK) {
+                refuse_later(batch, taken, error, &refusal);
+                return;
+        }
+        struct scn_buffer payload;
+        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
+        error = scn_answer_encode_applied(taken->number, changes, document, &payload);
+        const bool is_changed = scn_changes_count(changes) > 0;
+        const struct scn_slice answer = {payload.data, (uint32_t)payload.size};
+        if (error == SCN_OK && is_changed) {
+                error = draft_transaction(batch, taken, changes, answer);
+        }
+        const struct scn_entry entry = {
+                .session = taken->session,
+                .changes = is_changed ? changes : NULL,
+                .answer = error == SCN_OK ? scn_answer_frame(answer) : NULL,
+                .number = taken->number,
+        };
+        if (!is_changed) {
+                scn_document_settle(document, changes);
+        }
+        scn_buffer_finish(&payload);
+        if (error != SCN_OK && is_changed) {
+                scn_document_take_back(document, changes);
+                refuse_later(batch, taken, error, NULL);
+        } else if (!push_entry(batch, entry)) {
+                /* It cannot be answered, so it must not have happened. */
+                if (is_changed) {
+                        batch->drafts_count--;
+                        batch->records_count = batch->drafts[batch->drafts_count].records_first;
+                        scn_document_take_back(document, changes);
+                }
+                scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        }
+}
+
+/* --- Taking edits from the inboxes --- */
+
+static void refuse_now(struct scn_session *session, uint64_t number, enum scn_error error)
+{
+        scn_answer_refused(session, number, error);
+        scn_session_pop(session);
+        scn_session_pump(session);
+}
+
+/* The number's place in the client's row: SCN_OK to go on, or why not; *is_repeat_out: at or below the last stored. */
+static enum scn_error check_number(struct scn_session *session, uint64_t number, bool *is_repeat_out)
+{
+        *is_repeat_out = number <= session->last_number;
+        if (number == 0) {
+                return SCN_E_RANGE;
+        }
+        return !*is_repeat_out && session->has_number && number != session->last_number + 1 ? SCN_E_GAP : SCN_OK;
+}
+
+static void decode_and_apply(struct scn_batch *batch, struct scn_session *session,
+        const struct scn_message_edit *message, struct scn_digest hash)
+{
+        struct scn_ops ops = {0};
+        struct scn_ops_fault fault;
+        struct taken taken = {
+                .session = session,
+                .number = message->number,
+                .group = message->group,
+                .hash = hash,
+                .edit =
+                        {
+                                .client = session->client,
+                                .has_base = message->base != SCN_ABSENT,
+                                .base = message->base == SCN_ABSENT ? 0 : message->base,
+                                .is_strict = message->strict,
+                        },
+        };
+        const enum scn_error error = scn_ops_decode(message->ops, &batch->room->server->options.limits, &ops, &fault);
+        session->last_number = message->number;
+        session->has_number = true;
+        if (error != SCN_OK) {
+                const struct scn_refusal refusal = {.op = fault.op, .field = fault.field};
+                refuse_later(batch, &taken, error, &refusal);
+        } else {
+                taken.edit.ops = ops.ops;
+                taken.edit.ops_count = (uint32_t)ops.count;
+                apply_edit(batch, &taken);
+        }
+        scn_ops_finish(&ops);
+}
+
+/* Takes the edit at the head of a session's inbox. False: it has to wait. */
+static bool take_edit(struct scn_batch *batch, struct scn_session *session)
+{
+        const struct scn_queued *queued = scn_session_edit(session);
+        const struct scn_slice payload = {queued->payload, queued->size};
+        struct scn_message message;
+        struct scn_message_fault fault;
+        bool is_repeat;
+        const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &fault);
+        SCN_ASSERT(decoded == SCN_OK); /* it was read once already, when it came to the head */
+        if (message.kind != SCN_MESSAGE_edit) {
+                if (message.kind == SCN_MESSAGE_undo || message.kind == SCN_MESSAGE_redo) {
+                        refuse_now(session, message.as.undo.number, SCN_E_UNSUPPORTED);
+                        return true;
+                }
+                return false; /* a view, which waits for the publish point */
+        }
+        const enum scn_error error = check_number(session, message.as.edit.number, &is_repeat);
+        if (error != SCN_OK || message.as.edit.more) {
+                refuse_now(session, message.as.edit.number, error != SCN_OK ? error : SCN_E_UNSUPPORTED);
+                return true;
+        }
+        const struct scn_digest hash = scn_digest_bytes(payload);
+        if (is_repeat) {
+                (void)ask_client(session, true, message.as.edit.number, hash);
+                return false;
+        }
+        batch->bytes_taken += payload.size;
+        decode_and_apply(batch, session, &message.as.edit, hash);
+        if (session->state == SCN_SESSION_OPEN) {
+                scn_session_pop(session);
+                scn_session_pump(session);
+        }
+        return true;
+}
+
+/* Round robin, one edit a session and round, until nobody has one or the turn is full. */
+static void fill_batch(struct scn_room *room, struct scn_batch *batch)
+{
+        bool has_taken = true;
+        while (has_taken) {
+                has_taken = false;
+                struct scn_session *next = NULL;
+                for (struct scn_session *session = room->sessions; session != NULL; session = next) {
+                        next = session->next_in_room;
+                        if (batch->entries_count >= SCN_TURN_EDITS_MAX || batch->bytes_taken >= SCN_TURN_BYTES_MAX) {
+                                return;
+                        }
+                        if (scn_session_edit(session) != NULL) {
+                                has_taken = take_edit(batch, session) || has_taken;
+                        }
+                }
+        }
+}
+
+/* --- In flight --- */
+
+static void make_transaction(struct scn_batch *batch, size_t index, struct scn_journal_record **at)
+{
+        const uint8_t *bytes = batch->bytes.data;
+        const struct draft *draft = &batch->drafts[index];
+        batch->transactions[index] = (struct scn_journal_transaction){
+                .revision = draft->revision,
+                .time_us = draft->time_us,
+                .author = {bytes + draft->author, (uint32_t)draft->author_size},
+                .client = draft->client,
+                .number = draft->number,
+                .content_hash = {bytes + draft->hash, sizeof(struct scn_digest)},
+                .group = draft->group,
+                .step = draft->step,
+                .digest = {bytes + draft->digest, sizeof(struct scn_digests)},
+                .answer = {bytes + draft->answer, (uint32_t)draft->answer_size},
+                .records = *at,
+                .records_count = (uint32_t)draft->records_count,
+        };
+        for (size_t i = 0; i < draft->records_count; i++) {
+                const struct draft_record *record = &batch->records[draft->records_first + i];
+                *(*at)++ = (struct scn_journal_record){
+                        .kind = record->kind,
+                        .node = record->node,
+                        .before = {bytes + record->before, (uint32_t)record->before_size},
+                        .after = {bytes + record->before + record->before_size, (uint32_t)record->after_size},
+                };
+        }
+}
+
+static bool make_transactions(struct scn_batch *batch)
+{
+        batch->transactions = scn_alloc_zero(batch->drafts_count, sizeof *batch->transactions);
+        batch->journal_records = scn_alloc_zero(batch->records_count, sizeof *batch->journal_records);
+        if (batch->transactions == NULL || batch->journal_records == NULL) {
+                return false;
+        }
+        struct scn_journal_record *at = batch->journal_records;
+        for (size_t i = 0; i < batch->drafts_count; i++) {
+                make_transaction(batch, i, &at);
+        }
+        return true;
+}
+
+static void run_batch(struct scn_job *job)
+{
+        struct scn_batch *batch = (struct scn_batch *)job;
+        batch->error = scn_journal_append(
+                batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
+        if (batch->error == SCN_OK) {
+                (void)scn_journal_upkeep(batch->room->journal, NULL);
+        }
+}
+
+/* The publish point: acknowledgements, then deltas. */
+static void publish(struct scn_room *room, struct scn_batch *batch)
+{
+        room->durable = scn_document_revision(room->document);
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                struct scn_entry *entry = &batch->entries[i];
+                if (entry->changes != NULL) {
+                        scn_document_settle(room->document, entry->changes);
+                }
+                if (entry->session != NULL) {
+                        scn_session_send_shared(entry->session, entry->answer);
+                }
+        }
+        if (batch->mask != 0) {
+                scn_view_publish(room, batch->mask);
+        }
+}
+
+/* What was surely not stored never happened: taken back, newest first, and refused. */
+static void take_back(struct scn_room *room, struct scn_batch *batch)
+{
+        scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: %s: %s", (int)room->name.size,
+                (const char *)room->name.data, scn_error_text(batch->error), batch->fault.text);
+        for (size_t i = batch->entries_count; i-- > 0;) {
+                if (batch->entries[i].changes != NULL) {
+                        scn_document_take_back(room->document, batch->entries[i].changes);
+                }
+        }
+        const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                struct scn_entry *entry = &batch->entries[i];
+                if (entry->session != NULL && entry->changes != NULL) {
+                        scn_answer_refused(entry->session, entry->number, error);
+                } else if (entry->session != NULL) {
+                        scn_session_send_shared(entry->session, entry->answer);
+                }
+        }
+}
+
+/* No verdict: nothing of it is published, and the file decides when it is opened again. */
+static void give_up(struct scn_room *room, struct scn_batch *batch)
+{
+        take_back(room, batch);
+        room->is_broken = true;
+        struct scn_session *next = NULL;
+        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
+                next = session->next_in_room;
+                scn_session_end(session, SCN_E_OUTCOME_UNKNOWN, NULL);
+        }
+}
+
+static void go_on(struct scn_room *room)
+{
+        struct scn_session *next = NULL;
+        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
+                next = session->next_in_room;
+                if (room->server->is_stopping) {
+                        scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
+                } else {
+                        scn_session_pump(session);
+                }
+        }
+        greet_waiting(room);
+}
+
+static void done_batch(struct scn_job *job)
+{
+        struct scn_batch *batch = (struct scn_batch *)job;
+        struct scn_room *room = batch->room;
+        room->batch = NULL;
+        if (batch->error == SCN_OK) {
+                publish(room, batch);
+        } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
+                give_up(room, batch);
+        } else {
+                take_back(room, batch);
+        }
+        destroy_batch(batch);
+        go_on(room);
+        scn_room_turn(room);
+        scn_room_tick(room);
+}
+
+void scn_room_turn(struct scn_room *room)
+{
+        const struct scn_server_options *options = &room->server->options;
+        if (!scn_room_is_settled(room) || room->jobs_count > 0 || room->server->is_stopping) {
+                return;
+        }
+        bool has_edit = false;
+        for (struct scn_session *session = room->sessions; session != NULL && !has_edit;
+                session = session->next_in_room) {
+                has_edit = scn_session_edit(session) != NULL;
+        }
+        struct scn_batch *batch = has_edit ? create_batch(room) : NULL;
+        if (batch == NULL) {
+                return;
+        }
+        room->batch = batch;
+        fill_batch(room, batch);
+        if (batch->drafts_count > 0 && make_transactions(batch)) {
+                batch->job = (struct scn_job){run_batch, done_batch};
+                options->submit(options->data, &batch->job);
+                return;
+        }
+        /* Nothing to store: refusals and edits that changed nothing are answered at once. */
+        room->batch = NULL;
+        if (batch->drafts_count > 0) {
+                batch->error = SCN_E_NO_MEMORY;
+                take_back(room, batch);
+        } else {
+                publish(room, batch);
+        }
+        destroy_batch(batch);
+}

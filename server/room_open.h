@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_SERVER_ROOM_OPEN_H
+#define SCN_SERVER_ROOM_OPEN_H
+
+/* Making a document out of its file: for opening a room, for documents of the past, for verification. Runs on worker
+ * threads and touches only what it is given. */
+
+#include "protocol/scene/document.h"
+#include "protocol/wire/ops.h"
+#include "storage/storage.h"
+
+struct scn_open_wish {
+        struct scn_storage *storage;
+        struct scn_slice name;
+        bool create;
+        struct scn_uid birth_uid; /* if it is created */
+        struct scn_uid birth_root;
+        uint64_t epoch; /* random, not 0 */
+        int64_t now_us;
+        struct scn_document_options options;
+};
+
+struct scn_opened_document {
+        struct scn_journal *journal;
+        struct scn_document *document;
+        int64_t last_time_us;
+};
+
+/* Opens the file for writing, replays it, begins the epoch. Each transaction must lead to the digest recorded with
+ * it. Errors: those of storage.h; SCN_E_CORRUPT, naming the revision. Nothing is open then. */
+SCN_NODISCARD enum scn_error scn_open_document(
+        const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault);
+
+/* Does one transaction again and checks revision and digest. `ops` is scratch memory, reused. */
+SCN_NODISCARD enum scn_error scn_replay_transaction(struct scn_document *document,
+        const struct scn_journal_transaction *transaction, struct scn_ops *ops, struct scn_storage_fault *fault);
+/* All that follow the document's revision, up to `to` (0: the last there is). */
+SCN_NODISCARD enum scn_error scn_replay(
+        struct scn_journal *journal, struct scn_document *document, scn_revision to, struct scn_storage_fault *fault);
+
+#endif
