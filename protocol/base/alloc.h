@@ -32,6 +32,7 @@ struct scn_alloc_stats {
         uint64_t calls;      /* allocations asked for since the start, failed ones included */
 };
 
+/* Exact when no other thread is allocating or freeing. */
 struct scn_alloc_stats scn_alloc_stats(void);
 
 /* For tests: the nth allocation from now (1 = the next) fails, and, if is_sticky, all after it.

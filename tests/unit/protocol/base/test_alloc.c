@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+/* For pthread_barrier_t. */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/lib/test.h"
 
 #include <pthread.h>
@@ -258,28 +260,86 @@ SCN_TEST(alloc, leaves_an_array_untouched_when_it_cannot_grow)
         scn_free(array);
 }
 
-#define THREADS_COUNT 4
+#define THREADS_MAX 200
+/* Enough that two run side by side for a while even on a busy machine. */
+#define ROUNDS_OF_FEW 500000
+
+struct crowd {
+        pthread_barrier_t start; /* nobody begins before all are there, so that they do get in each other's way */
+        int rounds;
+};
 
 static void *allocate_often(void *data)
 {
-        (void)data;
-        for (int i = 0; i < 20000; i++) {
+        struct crowd *crowd = data;
+        pthread_barrier_wait(&crowd->start);
+        for (int i = 0; i < crowd->rounds; i++) {
                 void *block = scn_realloc(scn_alloc(10), 200);
                 scn_free(block);
         }
         return NULL;
 }
 
-SCN_TEST(alloc, counts_right_from_several_threads)
+static void check_counts_of_threads(unsigned threads_count, int rounds)
 {
         struct scn_alloc_stats before = scn_alloc_stats();
-        pthread_t threads[THREADS_COUNT];
-        for (int i = 0; i < THREADS_COUNT; i++)
-                cr_assert_eq(pthread_create(&threads[i], NULL, allocate_often, NULL), 0);
-        for (int i = 0; i < THREADS_COUNT; i++)
+        pthread_t threads[THREADS_MAX];
+        struct crowd crowd = {.rounds = rounds};
+        cr_assert_eq(pthread_barrier_init(&crowd.start, NULL, threads_count), 0);
+        for (unsigned i = 0; i < threads_count; i++)
+                cr_assert_eq(pthread_create(&threads[i], NULL, allocate_often, &crowd), 0);
+        for (unsigned i = 0; i < threads_count; i++)
                 cr_assert_eq(pthread_join(threads[i], NULL), 0);
+        pthread_barrier_destroy(&crowd.start);
         struct scn_alloc_stats after = scn_alloc_stats();
-        cr_assert_eq(after.calls - before.calls, THREADS_COUNT * 40000);
+        cr_assert_eq(after.calls - before.calls, (uint64_t)threads_count * (uint64_t)rounds * 2);
         cr_assert_eq(after.live_count, before.live_count);
         cr_assert_eq(after.live_bytes, before.live_bytes);
+}
+
+SCN_TEST(alloc, counts_right_from_several_threads)
+{
+        check_counts_of_threads(4, ROUNDS_OF_FEW);
+}
+
+SCN_TEST(alloc, counts_right_from_more_threads_than_it_keeps_apart)
+{
+        check_counts_of_threads(THREADS_MAX, 5000);
+        /* These all come late, and collide. */
+        check_counts_of_threads(4, ROUNDS_OF_FEW);
+}
+
+static void *allocate_one(void *data)
+{
+        (void)data;
+        return scn_alloc(1000);
+}
+
+SCN_TEST(alloc, counts_a_block_freed_by_another_thread)
+{
+        struct scn_alloc_stats before = scn_alloc_stats();
+        pthread_t thread;
+        void *block;
+        cr_assert_eq(pthread_create(&thread, NULL, allocate_one, NULL), 0);
+        cr_assert_eq(pthread_join(thread, &block), 0);
+        cr_assert_eq(scn_alloc_stats().live_count - before.live_count, 1);
+        scn_free(block);
+        cr_assert_eq(scn_alloc_stats().live_count, before.live_count);
+        cr_assert_eq(scn_alloc_stats().live_bytes, before.live_bytes);
+}
+
+SCN_TEST(alloc, fails_one_call_among_all_threads)
+{
+        scn_alloc_fail_at(30, false);
+        unsigned given_count = 0;
+        for (int i = 0; i < 60; i++) {
+                pthread_t thread;
+                void *block;
+                cr_assert_eq(pthread_create(&thread, NULL, allocate_one, NULL), 0);
+                cr_assert_eq(pthread_join(thread, &block), 0);
+                cr_assert_eq(block == NULL, i == 29, "thread %d", i);
+                given_count += block != NULL;
+                scn_free(block);
+        }
+        cr_assert_eq(given_count, 59);
 }
