@@ -307,44 +307,126 @@ static uint64_t request_of(const struct scn_message *message)
         return message->as.ping.request;
 }
 
-static bool handle_open_state(struct scn_session *session, const struct scn_message *message)
+static bool on_ping(struct scn_session *session, const struct scn_message *message)
 {
-        switch (message->kind) {
-        case SCN_MESSAGE_edit:
-        case SCN_MESSAGE_undo:
-        case SCN_MESSAGE_redo:
-                return false; /* for the room's turn */
-        case SCN_MESSAGE_view:
-                return handle_view(session, &message->as.view);
-        case SCN_MESSAGE_unview:
-                scn_view_stop(session, message->as.unview.view);
-                return true;
-        case SCN_MESSAGE_world:
-                if (message->as.world.durable && !scn_room_is_settled(session->room)) {
-                        return false;
-                }
-                scn_handle_world(session, &message->as.world);
-                return true;
-        case SCN_MESSAGE_tree:
-                scn_handle_tree(session, &message->as.tree);
-                return true;
-        case SCN_MESSAGE_digest:
-                scn_handle_digest(session, &message->as.digest);
-                return true;
-        case SCN_MESSAGE_info:
-                scn_handle_info(session, message->as.info.request);
-                return true;
-        case SCN_MESSAGE_log:
-        case SCN_MESSAGE_replay:
-        case SCN_MESSAGE_verify:
-        case SCN_MESSAGE_backup:
-                scn_session_fail(session, request_of(message), SCN_E_UNSUPPORTED, NULL);
-                return true;
-        default:
-                scn_session_fail(session, request_of(message), SCN_E_OUT_OF_TURN, NULL);
+        handle_ping(session, message->as.ping.request);
+        return true;
+}
+
+static bool on_documents(struct scn_session *session, const struct scn_message *message)
+{
+        const struct scn_slice none = {NULL, 0};
+        submit_manage(session, message->as.documents.request, MANAGE_LIST, none, none);
+        return true;
+}
+
+static bool on_manage(struct scn_session *session, const struct scn_message *message)
+{
+        handle_manage(session, &message->as.manage);
+        return true;
+}
+
+static bool on_who(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_who(session, message->as.who.request);
+        return true;
+}
+
+static bool on_kick(struct scn_session *session, const struct scn_message *message)
+{
+        handle_kick(session, &message->as.kick);
+        return true;
+}
+
+static bool on_open(struct scn_session *session, const struct scn_message *message)
+{
+        if (session->state != SCN_SESSION_KNOWN) {
+                scn_session_fail(session, message->as.open.request, SCN_E_OUT_OF_TURN, "a document is open already");
                 return true;
         }
+        session->state = SCN_SESSION_OPENING;
+        scn_room_enter(session, message->as.open.document, message->as.open.create, message->as.open.request);
+        return true;
 }
+
+/* For the room's turn. */
+static bool on_edit(struct scn_session *session, const struct scn_message *message)
+{
+        (void)session;
+        (void)message;
+        return false;
+}
+
+static bool on_view(struct scn_session *session, const struct scn_message *message)
+{
+        return handle_view(session, &message->as.view);
+}
+
+static bool on_unview(struct scn_session *session, const struct scn_message *message)
+{
+        scn_view_stop(session, message->as.unview.view);
+        return true;
+}
+
+static bool on_world(struct scn_session *session, const struct scn_message *message)
+{
+        if (message->as.world.durable && !scn_room_is_settled(session->room)) {
+                return false;
+        }
+        scn_handle_world(session, &message->as.world);
+        return true;
+}
+
+static bool on_tree(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_tree(session, &message->as.tree);
+        return true;
+}
+
+static bool on_digest(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_digest(session, &message->as.digest);
+        return true;
+}
+
+static bool on_info(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_info(session, message->as.info.request);
+        return true;
+}
+
+static bool on_unsupported(struct scn_session *session, const struct scn_message *message)
+{
+        scn_session_fail(session, request_of(message), SCN_E_UNSUPPORTED, NULL);
+        return true;
+}
+
+/* What a session may say once it has said hello. */
+static const struct {
+        enum scn_message_kind kind;
+        bool needs_room;
+        bool (*handle)(struct scn_session *session, const struct scn_message *message);
+} handlers[] = {
+        {SCN_MESSAGE_ping, false, on_ping},
+        {SCN_MESSAGE_documents, false, on_documents},
+        {SCN_MESSAGE_manage, false, on_manage},
+        {SCN_MESSAGE_who, false, on_who},
+        {SCN_MESSAGE_kick, false, on_kick},
+        {SCN_MESSAGE_open, false, on_open},
+        {SCN_MESSAGE_edit, true, on_edit},
+        {SCN_MESSAGE_undo, true, on_edit},
+        {SCN_MESSAGE_redo, true, on_edit},
+        {SCN_MESSAGE_view, true, on_view},
+        {SCN_MESSAGE_unview, true, on_unview},
+        {SCN_MESSAGE_world, true, on_world},
+        {SCN_MESSAGE_tree, true, on_tree},
+        {SCN_MESSAGE_digest, true, on_digest},
+        {SCN_MESSAGE_info, true, on_info},
+        {SCN_MESSAGE_log, true, on_unsupported},
+        {SCN_MESSAGE_replay, true, on_unsupported},
+        {SCN_MESSAGE_verify, true, on_unsupported},
+        {SCN_MESSAGE_backup, true, on_unsupported},
+};
 
 bool scn_handle(struct scn_session *session, const struct scn_message *message)
 {
@@ -356,40 +438,19 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
                 }
                 return true;
         }
-        switch (message->kind) {
-        case SCN_MESSAGE_ping:
-                handle_ping(session, message->as.ping.request);
-                return true;
-        case SCN_MESSAGE_documents:
-                submit_manage(session, message->as.documents.request, MANAGE_LIST, (struct scn_slice){NULL, 0},
-                        (struct scn_slice){NULL, 0});
-                return true;
-        case SCN_MESSAGE_manage:
-                handle_manage(session, &message->as.manage);
-                return true;
-        case SCN_MESSAGE_who:
-                scn_handle_who(session, message->as.who.request);
-                return true;
-        case SCN_MESSAGE_kick:
-                handle_kick(session, &message->as.kick);
-                return true;
-        case SCN_MESSAGE_open:
-                if (session->state == SCN_SESSION_KNOWN) {
-                        session->state = SCN_SESSION_OPENING;
-                        scn_room_enter(
-                                session, message->as.open.document, message->as.open.create, message->as.open.request);
+        for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
+                if (handlers[i].kind != message->kind) {
+                        continue;
+                }
+                if (handlers[i].needs_room && session->state == SCN_SESSION_OPENING) {
+                        return false;
+                }
+                if (handlers[i].needs_room && session->state != SCN_SESSION_OPEN) {
+                        scn_session_fail(session, request_of(message), SCN_E_NOT_OPEN, NULL);
                         return true;
                 }
-                break;
-        default:
-                break;
+                return handlers[i].handle(session, message);
         }
-        if (session->state == SCN_SESSION_OPENING) {
-                return false;
-        }
-        if (session->state != SCN_SESSION_OPEN) {
-                scn_session_fail(session, request_of(message), SCN_E_NOT_OPEN, NULL);
-                return true;
-        }
-        return handle_open_state(session, message);
+        scn_session_fail(session, SCN_ABSENT, SCN_E_OUT_OF_TURN, "hello comes only once");
+        return true;
 }

@@ -68,8 +68,15 @@ static struct scn_trs decompose(const struct scn_affine *world)
         return scn_transform_decompose(&wide, &residual);
 }
 
+static void append(struct scn_packer *path, const void *bytes, size_t size)
+{
+        if (path->error == SCN_OK) {
+                path->error = scn_buffer_append(path->buffer, bytes, size);
+        }
+}
+
 /* The path of a node, as scn_document_find() reads it: names where they are unique among the siblings before. */
-static void append_segment(struct scn_buffer *path, const struct scn_document *document, scn_node_id id)
+static void append_segment(struct scn_packer *path, const struct scn_document *document, scn_node_id id)
 {
         const struct scn_node_view node = scn_document_node(document, id);
         uint32_t index = 0;
@@ -80,18 +87,18 @@ static void append_segment(struct scn_buffer *path, const struct scn_document *d
                         (node.name.size == 0 || memcmp(other.name.data, node.name.data, node.name.size) == 0);
                 before = other.previous;
         }
-        (void)scn_buffer_append(path, "/", 1);
+        append(path, "/", 1);
         for (uint32_t i = 0; i < node.name.size; i++) {
                 const uint8_t byte = node.name.data[i];
                 if (byte == '/' || byte == '[' || byte == '\\') {
-                        (void)scn_buffer_append(path, "\\", 1);
+                        append(path, "\\", 1);
                 }
-                (void)scn_buffer_append(path, &byte, 1);
+                append(path, &byte, 1);
         }
         if (index > 0 || node.name.size == 0) {
                 char number[16];
                 const int size = snprintf(number, sizeof number, "[%u]", index);
-                (void)scn_buffer_append(path, number, (size_t)size);
+                append(path, number, (size_t)size);
         }
 }
 
@@ -100,8 +107,9 @@ static void pack_path(struct scn_packer *packer, const struct scn_document *docu
 {
         const uint32_t depth = scn_document_depth(document, id);
         scn_node_id *chain = scn_alloc((depth + 1) * sizeof *chain);
-        struct scn_buffer path;
-        scn_buffer_init(&path, BODY_BYTES_MAX);
+        struct scn_buffer text;
+        scn_buffer_init(&text, BODY_BYTES_MAX);
+        struct scn_packer path = scn_packer_to(&text);
         if (chain == NULL) {
                 packer->error = SCN_E_NO_MEMORY;
                 return;
@@ -114,10 +122,11 @@ static void pack_path(struct scn_packer *packer, const struct scn_document *docu
                 append_segment(&path, document, chain[i]);
         }
         if (depth == 0) {
-                (void)scn_buffer_append(&path, "/", 1);
+                append(&path, "/", 1);
         }
-        scn_pack_text(packer, (struct scn_slice){path.data, (uint32_t)path.size});
-        scn_buffer_finish(&path);
+        packer->error = packer->error == SCN_OK ? path.error : packer->error;
+        scn_pack_text(packer, (struct scn_slice){text.data, (uint32_t)text.size});
+        scn_buffer_finish(&text);
         scn_free(chain);
 }
 
