@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "protocol/scene/digest.h"
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/record.h"
@@ -52,6 +53,7 @@ struct scn_batch {
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         struct scn_journal_record *journal_records;
         enum scn_error error;
+        enum scn_error upkeep_error; /* nothing is lost by it */
         struct scn_storage_fault fault;
 };
 
@@ -790,7 +792,7 @@ static void run_batch(struct scn_job *job)
         batch->error = scn_journal_append(
                 batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
         if (batch->error == SCN_OK) {
-                (void)scn_journal_upkeep(batch->room->journal, NULL);
+                batch->upkeep_error = scn_journal_upkeep(batch->room->journal, &batch->fault);
         }
 }
 
@@ -864,6 +866,10 @@ static void done_batch(struct scn_job *job)
         struct scn_batch *batch = (struct scn_batch *)job;
         struct scn_room *room = batch->room;
         room->batch = NULL;
+        if (batch->upkeep_error != SCN_OK) {
+                scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: upkeep: %s: %s", (int)room->name.size,
+                        (const char *)room->name.data, scn_error_text(batch->upkeep_error), batch->fault.text);
+        }
         if (batch->error == SCN_OK) {
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
