@@ -178,7 +178,8 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
 /* A frame around a message, with one reference; NULL: out of memory or too large. */
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
-/* Says why, and ends the session once that has gone out. */
+/* Says why, and ends the session once that has gone out. It stays in its room until it is destroyed, so this may be
+ * called from anywhere. */
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text);
 /* Works off what can be worked off now. */
 void scn_session_pump(struct scn_session *session);

@@ -344,7 +344,7 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         char epoch[17];
         uint32_t sessions = 0;
         for (const struct scn_session *at = room->sessions; at != NULL; at = at->next_in_room) {
-                sessions++;
+                sessions += at->state == SCN_SESSION_OPEN;
         }
         (void)snprintf(epoch, sizeof epoch, "%016llx", (unsigned long long)room->epoch);
         struct scn_buffer body;

@@ -161,11 +161,6 @@ void scn_session_end(struct scn_session *session, enum scn_error error, const ch
         if (session->state != SCN_SESSION_ENDED) {
                 scn_session_fail(session, SCN_ABSENT, error, text);
                 session->state = SCN_SESSION_ENDED;
-                scn_room_leave(session);
-                free_queue(session->inbox_first);
-                session->inbox_first = NULL;
-                session->inbox_last = NULL;
-                session->inbox_bytes = 0;
                 wake(session);
         }
 }

@@ -164,9 +164,7 @@ static enum scn_error on_published(struct scn_event *event, const void **return_
         struct encoding shared = {0};
         (void)event;
         (void)return_out;
-        struct scn_view *next = NULL;
-        for (struct scn_view *view = group->views; view != NULL; view = next) {
-                next = view->next_in_group;
+        for (struct scn_view *view = group->views; view != NULL; view = view->next_in_group) {
                 /* Several views of a session go out one after the other; what waits is merged when it has drained. */
                 if (view->session->state == SCN_SESSION_OPEN && view->session->outbox_bytes < SCN_COLUMNS_PART_BYTES) {
                         send_lack(view, &shared);
@@ -222,8 +220,8 @@ static void leave_group(struct scn_view *view)
 
 void scn_view_publish(struct scn_room *room, uint32_t mask)
 {
-        /* A group may go while it is told, if its last session ends; the observable allows for that. */
-        (void)scn_observable_notify(room->published, mask, NULL, NULL);
+        const enum scn_error error = scn_observable_notify(room->published, mask, NULL, NULL);
+        SCN_ASSERT(error == SCN_OK);
 }
 
 /* --- Starting and stopping --- */
