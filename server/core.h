@@ -16,6 +16,7 @@
 #include "protocol/base/shared_bytes.h"
 #include "protocol/base/uid.h"
 #include "protocol/scene/delta.h"
+#include "protocol/scene/digest.h"
 #include "protocol/scene/document.h"
 #include "protocol/wire/frame.h"
 #include "protocol/wire/message.h"
@@ -103,9 +104,11 @@ struct scn_session {
         uint64_t asked; /* number of a repeat whose stored answer is being looked up */
         bool is_asking; /* something at the head of the inbox waits for a job */
         bool has_stopped_reading;
-        struct scn_queued *staged_first; /* parts of an edit that has more to come */
+        struct scn_queued *staged_first; /* parts of an edit that has more to come, in order */
         struct scn_queued *staged_last;
         size_t staged_bytes;
+        uint64_t staged_number;
+        struct scn_digest staged_hash; /* of the parts so far */
 
         struct scn_segment *outbox_first;
         struct scn_segment *outbox_last;
@@ -186,6 +189,9 @@ void scn_session_pump(struct scn_session *session);
 /* The edit at the head of the inbox, or NULL. */
 const struct scn_queued *scn_session_edit(const struct scn_session *session);
 void scn_session_pop(struct scn_session *session);
+/* Takes the edit at the head out of the inbox and keeps it as a part of a larger one. */
+void scn_session_stage(struct scn_session *session);
+void scn_session_drop_staged(struct scn_session *session);
 bool scn_session_is_drained(const struct scn_session *session);
 
 /* --- handle.c: one function a message; true: done, false: must wait at the head of the inbox --- */

@@ -184,6 +184,7 @@ static void settle_repeat(struct scn_session *session, const struct client_job *
                 scn_answer_stored(session, stored->answer);
         }
         if (session->state == SCN_SESSION_OPEN) {
+                scn_session_drop_staged(session);
                 scn_session_pop(session);
         }
 }
@@ -654,6 +655,25 @@ static enum scn_error check_number(struct scn_session *session, uint64_t number,
         return !*is_repeat_out && session->has_number && number != session->last_number + 1 ? SCN_E_GAP : SCN_OK;
 }
 
+/* The ops of all parts, in order. */
+static enum scn_error decode_parts(struct scn_batch *batch, const struct scn_session *session,
+        const struct scn_message_edit *last, struct scn_ops *ops, struct scn_ops_fault *fault)
+{
+        const struct scn_limits *limits = &batch->room->server->options.limits;
+        enum scn_error error = SCN_OK;
+        const struct scn_queued *part = session->staged_first;
+        for (; part != NULL && error == SCN_OK; part = part->next) {
+                struct scn_message message;
+                struct scn_message_fault message_fault;
+                const struct scn_slice payload = {part->payload, part->size};
+                error = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &message_fault);
+                if (error == SCN_OK) {
+                        error = scn_ops_decode(message.as.edit.ops, limits, ops, fault);
+                }
+        }
+        return error == SCN_OK ? scn_ops_decode(last->ops, limits, ops, fault) : error;
+}
+
 static void decode_and_apply(struct scn_batch *batch, struct scn_session *session,
         const struct scn_message_edit *message, struct scn_digest hash)
 {
@@ -672,7 +692,7 @@ static void decode_and_apply(struct scn_batch *batch, struct scn_session *sessio
                                 .is_strict = message->strict,
                         },
         };
-        const enum scn_error error = scn_ops_decode(message->ops, &batch->room->server->options.limits, &ops, &fault);
+        const enum scn_error error = decode_parts(batch, session, message, &ops, &fault);
         session->last_number = message->number;
         session->has_number = true;
         if (error != SCN_OK) {
@@ -684,6 +704,29 @@ static void decode_and_apply(struct scn_batch *batch, struct scn_session *sessio
                 apply_edit(batch, &taken);
         }
         scn_ops_finish(&ops);
+        scn_session_drop_staged(session);
+}
+
+/* The hash of an edit in parts is one over the hashes of its parts. */
+static struct scn_digest chain_hash(const struct scn_session *session, struct scn_slice payload)
+{
+        const struct scn_digest hashes[2] = {session->staged_hash, scn_digest_bytes(payload)};
+        const struct scn_slice both = {(const uint8_t *)hashes, sizeof hashes};
+        return session->staged_first == NULL ? hashes[1] : scn_digest_bytes(both);
+}
+
+/* A part that has more to come is only put aside. */
+static void stage_part(struct scn_session *session, uint64_t number, struct scn_slice payload)
+{
+        if (session->staged_bytes + payload.size > SCN_STAGED_BYTES_MAX) {
+                scn_session_drop_staged(session);
+                scn_session_end(session, SCN_E_TOO_LARGE, "an edit in parts exceeds its limit");
+                return;
+        }
+        session->staged_hash = chain_hash(session, payload);
+        session->staged_number = number;
+        scn_session_stage(session);
+        scn_session_pump(session);
 }
 
 /* Takes the edit at the head of a session's inbox. False: it has to wait. */
@@ -704,11 +747,17 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 return false; /* a view, which waits for the publish point */
         }
         const enum scn_error error = check_number(session, message.as.edit.number, &is_repeat);
-        if (error != SCN_OK || message.as.edit.more) {
-                refuse_now(session, message.as.edit.number, error != SCN_OK ? error : SCN_E_UNSUPPORTED);
+        const bool is_torn = session->staged_first != NULL && session->staged_number != message.as.edit.number;
+        if (error != SCN_OK || is_torn) {
+                scn_session_drop_staged(session);
+                refuse_now(session, message.as.edit.number, error != SCN_OK ? error : SCN_E_GAP);
                 return true;
         }
-        const struct scn_digest hash = scn_digest_bytes(payload);
+        if (message.as.edit.more) {
+                stage_part(session, message.as.edit.number, payload);
+                return true;
+        }
+        const struct scn_digest hash = chain_hash(session, payload);
         if (is_repeat) {
                 (void)ask_client(session, true, message.as.edit.number, hash);
                 return false;

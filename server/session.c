@@ -260,17 +260,39 @@ void scn_session_feed(struct scn_session *session, const void *bytes, size_t siz
         }
 }
 
-void scn_session_pop(struct scn_session *session)
+static struct scn_queued *take_head(struct scn_session *session)
 {
         struct scn_queued *head = session->inbox_first;
         session->inbox_first = head->next;
         session->inbox_last = head->next == NULL ? NULL : session->inbox_last;
         session->inbox_bytes -= sizeof *head + head->size;
-        scn_free(head);
         if (session->has_stopped_reading && scn_session_wants_input(session)) {
                 session->has_stopped_reading = false;
                 wake(session);
         }
+        return head;
+}
+
+void scn_session_pop(struct scn_session *session)
+{
+        scn_free(take_head(session));
+}
+
+void scn_session_stage(struct scn_session *session)
+{
+        struct scn_queued *part = take_head(session);
+        part->next = NULL;
+        *(session->staged_last != NULL ? &session->staged_last->next : &session->staged_first) = part;
+        session->staged_last = part;
+        session->staged_bytes += part->size;
+}
+
+void scn_session_drop_staged(struct scn_session *session)
+{
+        free_queue(session->staged_first);
+        session->staged_first = NULL;
+        session->staged_last = NULL;
+        session->staged_bytes = 0;
 }
 
 static struct scn_slice payload_of(const struct scn_queued *queued)
