@@ -127,7 +127,7 @@ struct scn_entry {
         uint64_t number;
 };
 
-struct scn_batch; /* room.c */
+struct scn_batch; /* turn.c */
 
 enum scn_room_state {
         SCN_ROOM_OPENING,
@@ -207,11 +207,19 @@ void scn_handle_who(struct scn_session *session, uint64_t request);
 /* Binds a session to a document, opening it first if need be; answers `opened` or `failed`, now or later. */
 void scn_room_enter(struct scn_session *session, struct scn_slice name, bool create, uint64_t request);
 void scn_room_leave(struct scn_session *session);
-void scn_room_turn(struct scn_room *room);
 void scn_room_tick(struct scn_room *room);
+/* Serves sessions that wait for the room to be open, or for the journal to be free to ask. */
+void scn_room_greet(struct scn_room *room);
+/* Looks up what the edit at the head of the inbox was answered when its number first came; it waits meanwhile. */
+void scn_room_ask_repeat(struct scn_session *session, uint64_t number, struct scn_digest hash);
 /* True if what the document says can no longer be lost. */
 bool scn_room_is_settled(const struct scn_room *room);
 void scn_room_close(struct scn_room *room);
+
+/* --- turn.c --- */
+void scn_room_turn(struct scn_room *room);
+/* A session that goes gets no answers any more. NULL: no batch. */
+void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session);
 
 /* --- view.c --- */
 /* Begins or changes a view and sends what it lacks; only while the room is settled. */
