@@ -135,6 +135,10 @@ void scn_document_take_back(struct scn_document *document, struct scn_changes *c
                 announce(document, SCN_DOCUMENT_TAKEN_BACK, changes->mask, NULL);
         }
         scn_changes_release(document, changes);
+        /* What an older edit passed could not be dropped while this one was outstanding. */
+        if (document->oldest == NULL) {
+                scn_horizon_drop(document);
+        }
 }
 
 void scn_document_settle(struct scn_document *document, struct scn_changes *changes)
