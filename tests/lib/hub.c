@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#define _XOPEN_SOURCE 700
+#include "tests/lib/hub.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/wire/ops.h"
+#include "tests/lib/scene.h"
+
+#include <criterion/criterion.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- The host --- */
+
+static uint64_t utc_us(void *data)
+{
+        return ((struct hub *)data)->utc_us;
+}
+
+static uint64_t monotonic_ms(void *data)
+{
+        return ((struct hub *)data)->monotonic_ms;
+}
+
+static void fill_random(void *data, uint8_t *bytes, size_t size)
+{
+        struct hub *hub = data;
+        for (size_t i = 0; i < size; i++) {
+                hub->random = hub->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+                bytes[i] = (uint8_t)(hub->random >> 56);
+        }
+}
+
+static void submit(void *data, struct scn_job *job)
+{
+        struct hub *hub = data;
+        cr_assert_lt(hub->jobs_count, HUB_JOBS_MAX);
+        hub->jobs[hub->jobs_count++] = job;
+}
+
+static void wake(void *data, struct scn_session *session, void *transport)
+{
+        (void)data;
+        (void)session;
+        (void)transport;
+}
+
+static void log_text(void *data, enum scn_log_level level, const char *text)
+{
+        struct hub *hub = data;
+        (void)text;
+        hub->errors_logged += level == SCN_LOG_ERROR;
+}
+
+void hub_restart(struct hub *hub)
+{
+        char problem[SCN_PROBLEM_BYTES];
+        const struct scn_server_options options = {
+                .data_path = hub->path,
+                .agent = "hub",
+                .limits = SCN_LIMITS_DEFAULT,
+                .utc_us = utc_us,
+                .monotonic_ms = monotonic_ms,
+                .random = fill_random,
+                .submit = submit,
+                .wake = wake,
+                .log = log_text,
+                .data = hub,
+        };
+        const enum scn_error error = scn_server_create(&options, &hub->server, problem);
+        cr_assert_eq(error, SCN_OK, "%s", problem);
+}
+
+void hub_start(struct hub *hub)
+{
+        *hub = (struct hub){.utc_us = 1700000000000000u, .monotonic_ms = 1000, .random = 42};
+        strcpy(hub->path, "/tmp/scened-hub-XXXXXX");
+        cr_assert_not_null(mkdtemp(hub->path));
+        hub_restart(hub);
+}
+
+void hub_run(struct hub *hub)
+{
+        for (int i = 0; i < 100000; i++) {
+                scn_server_turn(hub->server);
+                if (hub->jobs_count == 0) {
+                        return;
+                }
+                struct scn_job *job = hub->jobs[0];
+                hub->jobs_count--;
+                memmove(&hub->jobs[0], &hub->jobs[1], hub->jobs_count * sizeof hub->jobs[0]);
+                job->run(job);
+                hub->utc_us += 100;
+                job->done(job);
+        }
+        cr_assert(false, "the server never comes to rest");
+}
+
+void hub_stop(struct hub *hub)
+{
+        scn_server_stop(hub->server);
+        hub_run(hub);
+        scn_server_tick(hub->server);
+        hub_run(hub);
+        cr_assert(scn_server_is_stopped(hub->server));
+        scn_server_destroy(hub->server);
+        hub->server = NULL;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+        (void)status;
+        (void)type;
+        (void)walk;
+        return remove(path);
+}
+
+void hub_finish(struct hub *hub)
+{
+        if (hub->server != NULL) {
+                hub_stop(hub);
+        }
+        cr_assert_eq(nftw(hub->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* --- Peers --- */
+
+void peer_connect(struct peer *peer, struct hub *hub)
+{
+        *peer = (struct peer){.hub = hub};
+        peer->session = scn_session_create(hub->server, peer);
+        cr_assert_not_null(peer->session);
+        scn_frame_reader_init(&peer->reader);
+        peer->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
+        scn_buffer_init(&peer->outgoing, SCN_MESSAGE_BYTES_MAX + 64);
+}
+
+void peer_close(struct peer *peer)
+{
+        scn_session_destroy(peer->session);
+        scn_frame_reader_finish(&peer->reader);
+        scn_buffer_finish(&peer->outgoing);
+        *peer = (struct peer){0};
+}
+
+void peer_send_bytes(struct peer *peer, const void *bytes, size_t size)
+{
+        scn_session_feed(peer->session, bytes, size);
+}
+
+void peer_send(struct peer *peer, const struct scn_message *message)
+{
+        struct scn_buffer payload;
+        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
+        cr_assert_eq(scn_message_encode(message, &payload), SCN_OK);
+        scn_buffer_reset(&peer->outgoing);
+        cr_assert_eq(scn_frame_append_head(&peer->outgoing, payload.size), SCN_OK);
+        cr_assert_eq(scn_buffer_append(&peer->outgoing, payload.data, payload.size), SCN_OK);
+        scn_buffer_finish(&payload);
+        peer_send_bytes(peer, peer->outgoing.data, peer->outgoing.size);
+}
+
+/* Takes what the server has for this peer. */
+static void drain(struct peer *peer)
+{
+        struct scn_slice slices[8];
+        size_t count;
+        while (!peer->does_not_read && (count = scn_session_output(peer->session, slices, 8)) > 0) {
+                size_t bytes = 0;
+                for (size_t i = 0; i < count; i++) {
+                        cr_assert_eq(scn_frame_reader_feed(&peer->reader, slices[i].data, slices[i].size), SCN_OK);
+                        bytes += slices[i].size;
+                }
+                scn_session_sent(peer->session, bytes);
+        }
+}
+
+bool peer_receive(struct peer *peer, struct scn_message *message_out)
+{
+        struct scn_slice payload;
+        struct scn_message_fault fault;
+        enum scn_error error;
+        if (!scn_frame_reader_next(&peer->reader, &payload, &error)) {
+                cr_assert_eq(error, SCN_OK);
+                hub_run(peer->hub);
+                drain(peer);
+                hub_run(peer->hub);
+                drain(peer);
+                if (!scn_frame_reader_next(&peer->reader, &payload, &error)) {
+                        cr_assert_eq(error, SCN_OK);
+                        return false;
+                }
+        }
+        cr_assert_eq(scn_message_decode(payload, SCN_RECEIVER_CLIENT, message_out, &fault), SCN_OK);
+        peer->payload = payload;
+        return true;
+}
+
+struct scn_message peer_expect(struct peer *peer, enum scn_message_kind kind)
+{
+        struct scn_message message;
+        while (peer_receive(peer, &message)) {
+                if (message.kind == kind) {
+                        return message;
+                }
+                cr_assert(message.kind != SCN_MESSAGE_failed, "%.*s: %.*s", (int)message.as.failed.code.size,
+                        (const char *)message.as.failed.code.data, (int)message.as.failed.text.size,
+                        (const char *)message.as.failed.text.data);
+        }
+        cr_assert(false, "no message %s came", scn_message_name(kind));
+        return message;
+}
+
+void peer_expect_code(struct peer *peer, enum scn_message_kind kind, const char *code)
+{
+        struct scn_message message;
+        while (peer_receive(peer, &message)) {
+                if (message.kind == kind) {
+                        const struct scn_slice got =
+                                kind == SCN_MESSAGE_refused ? message.as.refused.code : message.as.failed.code;
+                        cr_assert(got.size == strlen(code) && memcmp(got.data, code, got.size) == 0, "%.*s, not %s",
+                                (int)got.size, (const char *)got.data, code);
+                        return;
+                }
+        }
+        cr_assert(false, "no %s came", code);
+}
+
+bool peer_has_ended(const struct peer *peer)
+{
+        return scn_session_has_ended(peer->session);
+}
+
+void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *author, const char *document)
+{
+        struct scn_message message;
+        peer_connect(peer, hub);
+        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(client);
+        message.as.hello.name = scene_text(author);
+        peer_send(peer, &message);
+        cr_assert_eq(peer_expect(peer, SCN_MESSAGE_welcome).as.welcome.version, 1);
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 1;
+        message.as.open.document = scene_text(document);
+        message.as.open.create = true;
+        peer_send(peer, &message);
+        peer->last_stored = peer_expect(peer, SCN_MESSAGE_opened).as.opened.number;
+        peer->number = peer->last_stored;
+}
+
+void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count)
+{
+        struct scn_buffer buffer;
+        struct scn_message message;
+        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&buffer);
+        scn_ops_encode(&packer, ops, count);
+        cr_assert_eq(packer.error, SCN_OK);
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = number;
+        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+        peer_send(peer, &message);
+        scn_buffer_finish(&buffer);
+}
+
+void peer_edit(struct peer *peer, const struct scn_op *ops, uint32_t count)
+{
+        peer_edit_as(peer, ++peer->number, ops, count);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* The server core end to end in one process: edits, views, exactly once, restarts. */
+
+#include "tests/lib/hub.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/test.h"
+
+#include "protocol/base/uid.h"
+#include "protocol/wire/columns.h"
+
+#include <string.h>
+
+/* What a peer holds of a view. */
+struct held {
+        struct scn_document *replica;
+        struct scn_buffer parts[16];
+        size_t parts_count;
+};
+
+static void hold(struct held *held)
+{
+        const struct scn_document_options options = scene_options();
+        *held = (struct held){0};
+        cr_assert_eq(scn_document_create_replica(&options, &held->replica), SCN_OK);
+}
+
+static void let_go(struct held *held)
+{
+        scn_document_destroy(held->replica);
+}
+
+/* Applies one delta, of however many parts, if there is one. */
+static bool take_delta(struct peer *peer, struct held *held)
+{
+        struct scn_delta delta = {0};
+        struct scn_message message;
+        bool has_delta = false;
+        bool more = true;
+        size_t count = 0;
+        while (more && peer_receive(peer, &message)) {
+                if (message.kind != SCN_MESSAGE_delta) {
+                        continue;
+                }
+                const struct scn_message_delta *part = &message.as.delta;
+                scn_buffer_init(&held->parts[count], SCN_MESSAGE_BYTES_MAX);
+                cr_assert_eq(scn_buffer_append(&held->parts[count], part->columns.data, part->columns.size), SCN_OK);
+                const struct scn_slice columns = {held->parts[count].data, part->columns.size};
+                cr_assert_eq(scn_columns_decode(columns, &delta), SCN_OK);
+                delta.to = part->to;
+                delta.from = part->to - part->back;
+                delta.root = delta.is_whole ? delta.root : scn_document_root(held->replica);
+                more = part->more;
+                has_delta = true;
+                count++;
+        }
+        if (has_delta) {
+                const enum scn_error error = scn_document_apply_delta(held->replica, &delta);
+                cr_assert_eq(error, SCN_OK, "%s", scn_error_text(error));
+        }
+        for (size_t i = 0; i < count; i++) {
+                scn_buffer_finish(&held->parts[i]);
+        }
+        scn_delta_finish(&delta);
+        return has_delta;
+}
+
+static void take_deltas(struct peer *peer, struct held *held)
+{
+        while (take_delta(peer, held)) {
+        }
+}
+
+static void start_view(struct peer *peer, const char *root, uint32_t mask)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = 77;
+        message.as.view.view = 1;
+        message.as.view.root = scene_path(root);
+        message.as.view.mask = mask;
+        peer_send(peer, &message);
+        (void)peer_expect(peer, SCN_MESSAGE_viewed);
+}
+
+static struct scn_digest ask_digest(struct peer *peer)
+{
+        struct scn_message message;
+        struct scn_digest digest = {0, 0};
+        scn_message_init(&message, SCN_MESSAGE_digest);
+        message.as.digest.request = 5;
+        peer_send(peer, &message);
+        message = peer_expect(peer, SCN_MESSAGE_answer);
+        struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+        const struct scn_slice bytes = scn_unpack_bin(&unpacker, 16);
+        cr_assert_eq(bytes.size, 16);
+        for (int i = 0; i < 8; i++) {
+                digest.high = digest.high << 8 | bytes.data[i];
+                digest.low = digest.low << 8 | bytes.data[8 + i];
+        }
+        return digest;
+}
+
+static bool has_digest(const struct scn_document *replica, struct scn_digest digest)
+{
+        const struct scn_digests digests =
+                scn_document_subtree_digests(replica, scn_document_root(replica), SCN_MASK_ALL);
+        const struct scn_digest own = scn_digests_combine(&digests, SCN_MASK_ALL);
+        return own.low == digest.low && own.high == digest.high;
+}
+
+SCN_TEST(room, acknowledges_an_edit_once_it_is_durable_and_sends_it_to_everybody)
+{
+        struct hub hub;
+        struct peer a;
+        struct peer b;
+        struct held held;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        peer_open(&b, &hub, 2, "bob", "island");
+        hold(&held);
+        start_view(&b, "/", SCN_MASK_ALL);
+        take_deltas(&b, &held);
+        struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&a, &op, 1);
+        const struct scn_message applied = peer_expect(&a, SCN_MESSAGE_applied);
+        cr_assert_eq(applied.as.applied.number, 1);
+        cr_assert_eq(applied.as.applied.rev, 1);
+        cr_assert_not_null(applied.as.applied.results.data);
+        take_deltas(&b, &held);
+        cr_assert_neq(scn_document_find_uid(held.replica, scene_uid(50)), 0);
+        cr_assert(has_digest(held.replica, ask_digest(&a)));
+        op = scene_rename(99, "x");
+        peer_edit(&a, &op, 1);
+        peer_expect_code(&a, SCN_MESSAGE_refused, "no_node");
+        let_go(&held);
+        peer_close(&a);
+        peer_close(&b);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, finds_everything_again_after_a_restart)
+{
+        struct hub hub;
+        struct peer a;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        struct scn_op ops[4] = {scene_add(1, 50, "boat"), scene_add(2, 51, "lantern"), scene_translate(2, 1, 2, 3),
+                scene_set(3, "lit", scene_integer(1))};
+        peer_edit(&a, ops, 4);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        struct scn_op keep = scene_move(3, 1);
+        keep.keep_world = true;
+        peer_edit(&a, &keep, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        struct scn_op remove = scene_remove(2);
+        peer_edit(&a, &remove, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        const struct scn_digest before = ask_digest(&a);
+        peer_close(&a);
+        hub_stop(&hub);
+        hub_restart(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        cr_assert_eq(a.last_stored, 3);
+        const struct scn_digest after = ask_digest(&a);
+        cr_assert(before.low == after.low && before.high == after.high);
+        peer_close(&a);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, answers_a_repeated_number_as_the_first_time)
+{
+        struct hub hub;
+        struct peer a;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        struct scn_op op = scene_add(1, 50, "boat");
+        struct scn_op other = scene_add(1, 51, "boat");
+        peer_edit(&a, &op, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        const struct scn_op wrong = scene_rename(99, "x");
+        peer_edit(&a, &wrong, 1);
+        peer_expect_code(&a, SCN_MESSAGE_refused, "no_node");
+        peer_edit(&a, &other, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        /* Lost answers: the same bytes again, on a new connection. */
+        peer_close(&a);
+        peer_open(&a, &hub, 1, "ann", "island");
+        cr_assert_eq(a.last_stored, 3);
+        peer_edit_as(&a, 1, &op, 1);
+        cr_assert_eq(peer_expect(&a, SCN_MESSAGE_applied).as.applied.rev, 1);
+        peer_edit_as(&a, 1, &other, 1);
+        peer_expect_code(&a, SCN_MESSAGE_refused, "number_reused");
+        peer_edit_as(&a, 2, &wrong, 1);
+        peer_expect_code(&a, SCN_MESSAGE_refused, "not_applied");
+        peer_edit_as(&a, 4, &wrong, 1);
+        peer_expect_code(&a, SCN_MESSAGE_refused, "no_node");
+        peer_edit_as(&a, 6, &wrong, 1);
+        peer_expect_code(&a, SCN_MESSAGE_refused, "gap");
+        peer_close(&a);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, hands_a_client_over_to_its_newer_connection)
+{
+        struct hub hub;
+        struct peer old;
+        struct peer new;
+        hub_start(&hub);
+        peer_open(&old, &hub, 1, "ann", "island");
+        peer_open(&new, &hub, 1, "ann", "island");
+        peer_expect_code(&old, SCN_MESSAGE_failed, "taken_over");
+        cr_assert(peer_has_ended(&old));
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&new, &op, 1);
+        (void)peer_expect(&new, SCN_MESSAGE_applied);
+        peer_close(&old);
+        peer_close(&new);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, applies_an_edit_in_parts_as_one)
+{
+        struct hub hub;
+        struct peer a;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < 3; i++) {
+                struct scn_buffer buffer;
+                struct scn_message message;
+                const struct scn_op op = scene_add(1 + i, 60 + i, "part");
+                scn_buffer_init(&buffer, 4096);
+                struct scn_packer packer = scn_packer_to(&buffer);
+                scn_ops_encode(&packer, &op, 1);
+                scn_message_init(&message, SCN_MESSAGE_edit);
+                message.as.edit.number = 1;
+                message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+                message.as.edit.more = i < 2;
+                peer_send(&a, &message);
+                scn_buffer_finish(&buffer);
+        }
+        cr_assert_eq(peer_expect(&a, SCN_MESSAGE_applied).as.applied.rev, 1);
+        peer_close(&a);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, keeps_a_watcher_of_a_subtree_ignorant_of_the_rest)
+{
+        struct hub hub;
+        struct peer a;
+        struct peer b;
+        struct held held;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        peer_open(&b, &hub, 2, "bob", "island");
+        hold(&held);
+        const struct scn_op build[] = {
+                scene_add(1, 50, "boat"), scene_add(1, 51, "lighthouse"), scene_add(2, 52, "lantern")};
+        peer_edit(&a, build, 3);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        start_view(&b, "/boat", SCN_MASK_ALL);
+        take_deltas(&b, &held);
+        cr_assert_eq(scn_document_nodes_count(held.replica), 2);
+        struct scn_op op = scene_translate(3, 5, 5, 5);
+        peer_edit(&a, &op, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        cr_assert_not(take_delta(&b, &held), "something was said about the lighthouse");
+        op = scene_translate(2, 5, 5, 5);
+        peer_edit(&a, &op, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        cr_assert(take_delta(&b, &held));
+        let_go(&held);
+        peer_close(&a);
+        peer_close(&b);
+        hub_finish(&hub);
+}
+
+/* CASES B45 in small: what a client does not read is merged, not queued. */
+SCN_TEST(room, merges_what_a_slow_client_has_not_read)
+{
+        struct hub hub;
+        struct peer a;
+        struct peer b;
+        struct held held;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        peer_open(&b, &hub, 2, "bob", "island");
+        hold(&held);
+        const struct scn_op build = scene_add(1, 50, "boat");
+        peer_edit(&a, &build, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        start_view(&b, "/", SCN_MASK_ALL);
+        take_deltas(&b, &held);
+        b.does_not_read = true;
+        struct scn_slice slices[64];
+        for (uint32_t i = 0; i < 2000; i++) {
+                const struct scn_op op = scene_translate(2, (float)i, 0, 0);
+                peer_edit(&a, &op, 1);
+                (void)peer_expect(&a, SCN_MESSAGE_applied);
+        }
+        size_t waiting = 0;
+        const size_t count = scn_session_output(b.session, slices, 64);
+        for (size_t i = 0; i < count; i++) {
+                waiting += slices[i].size;
+        }
+        cr_assert_leq(waiting, 1000, "%zu bytes wait", waiting);
+        b.does_not_read = false;
+        take_deltas(&b, &held);
+        cr_assert(has_digest(held.replica, ask_digest(&a)));
+        let_go(&held);
+        peer_close(&a);
+        peer_close(&b);
+        hub_finish(&hub);
+}
+
+/* --- Bad input (CASES B37, B41) --- */
+
+SCN_TEST(session, ends_when_the_stream_is_no_stream_of_frames_and_others_do_not_notice)
+{
+        struct hub hub;
+        struct peer good;
+        hub_start(&hub);
+        peer_open(&good, &hub, 1, "ann", "island");
+        static const char *const bad[] = {"GET / HTTP/1.1\r\n\r\n", "\xdd\xff\xff\xff\xff", "SCENED\x01\n\xc1",
+                "SCENED\x01\n\xc6\xff\xff\xff\xff", "SCENED\x01\n\xc4\x01\xc1", "SCENED\x01\n\xc4\x02\x91\x03"};
+        for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+                struct peer peer;
+                peer_connect(&peer, &hub);
+                peer_send_bytes(&peer, bad[i], strlen(bad[i]));
+                cr_assert(peer_has_ended(&peer), "number %zu", i);
+                peer_close(&peer);
+        }
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&good, &op, 1);
+        (void)peer_expect(&good, SCN_MESSAGE_applied);
+        /* A message that is none of those there are is answered, and the connection goes on. */
+        peer_send_bytes(&good, "\xc4\x02\x91\x3f", 4);
+        peer_expect_code(&good, SCN_MESSAGE_failed, "unknown_message");
+        peer_send_bytes(&good, "\xc4\x03\x92\x14\xa0", 5);
+        peer_expect_code(&good, SCN_MESSAGE_failed, "bad_message");
+        struct scn_message ping;
+        scn_message_init(&ping, SCN_MESSAGE_ping);
+        ping.as.ping.request = 9;
+        peer_send(&good, &ping);
+        cr_assert_eq(peer_expect(&good, SCN_MESSAGE_answer).as.answer.request, 9);
+        peer_close(&good);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, ends_when_hello_does_not_come_in_time)
+{
+        struct hub hub;
+        struct peer peer;
+        hub_start(&hub);
+        peer_connect(&peer, &hub);
+        hub.monotonic_ms += 4000;
+        scn_server_tick(hub.server);
+        cr_assert_not(peer_has_ended(&peer));
+        hub.monotonic_ms += 2000;
+        scn_server_tick(hub.server);
+        cr_assert(peer_has_ended(&peer));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
