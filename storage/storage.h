@@ -197,7 +197,7 @@ SCN_NODISCARD enum scn_error scn_journal_find_epoch(struct scn_journal *journal,
 
 /* What one op changed. Absent and empty payloads are the same: both come back with size 0. */
 struct scn_journal_record {
-        uint32_t kind;           /* the caller's numbering */
+        uint32_t kind; /* the caller's numbering */
         struct scn_uid node;
         struct scn_slice before; /* of any size that a slice can have */
         struct scn_slice after;
@@ -217,10 +217,10 @@ struct scn_journal_transaction {
         uint64_t number;               /* the client's; above its last one */
         struct scn_slice content_hash; /* of the request */
         uint64_t group;
-        uint32_t cause;                /* the caller's numbering */
+        uint32_t cause; /* the caller's numbering */
         uint64_t step;
-        struct scn_slice digest;       /* of the document after this transaction */
-        struct scn_slice answer;       /* what the client was told; of any size that a slice can have */
+        struct scn_slice digest; /* of the document after this transaction */
+        struct scn_slice answer; /* what the client was told; of any size that a slice can have */
         const struct scn_journal_record *records;
         uint32_t records_count;
 };
@@ -265,8 +265,8 @@ const struct scn_journal_transaction *scn_journal_page_get(const struct scn_jour
 void scn_journal_page_destroy(struct scn_journal_page *page);
 
 /* The last revision whose time is at or before the one given; 0 if there is none. */
-SCN_NODISCARD enum scn_error scn_journal_find_time(struct scn_journal *journal, int64_t time_us,
-        scn_revision *revision_out, struct scn_storage_fault *fault);
+SCN_NODISCARD enum scn_error scn_journal_find_time(
+        struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault);
 
 /* --------------------------------------------------------------- clients */
 
@@ -347,7 +347,8 @@ struct scn_backup;
 
 /* Copies the document, as it is at the first step, to a new file (mode 0600), step by step, while others read and
  * write. Nothing is under the final path before scn_backup_finish(). While it lasts the write-ahead file cannot be
- * emptied. `path` is zero-terminated and borrowed for the call; the journal must outlive the backup.
+ * emptied. `path` is zero-terminated and borrowed for the call; the journal must outlive the backup and is used for
+ * nothing else meanwhile (asserts).
  * Errors: SCN_E_DOCUMENT_EXISTS: there is something under the path. */
 SCN_NODISCARD enum scn_error scn_backup_create(
         struct scn_journal *journal, const char *path, struct scn_backup **backup_out, struct scn_storage_fault *fault);

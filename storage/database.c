@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE
+#include "storage/database.h"
+
+#include "protocol/base/assert.h"
+#include "storage/fault.h"
+#include "storage/schema.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define BUSY_TIMEOUT_MS 5000u
+#define BUSY_PAUSE_FIRST_US 100u
+#define BUSY_PAUSE_LAST_US 5000u
+#define WAL_PAGES 1000u
+/* An append waits for upkeep itself, and upkeep asks for the file to be cut, at so many times the pages. */
+#define WAL_PAGES_FACTOR 4u
+/* A page with its head. */
+#define WAL_FRAME_BYTES (4096 + 24)
+/* More than the longest row we write; a longer one in a file is damage, not a reason to allocate. */
+#define ROW_BYTES_MAX (2 * 1024 * 1024)
+
+/* ------------------------------------------------------------- the border */
+
+static bool is_disk_full(struct scn_database *database)
+{
+        const int reason = sqlite3_system_errno(database->handle);
+        return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+}
+
+static enum scn_error map_code(struct scn_database *database, int code)
+{
+        if (code == SQLITE_IOERR_NOMEM)
+                return SCN_E_NO_MEMORY;
+        if (code == SQLITE_IOERR_CORRUPTFS)
+                return SCN_E_CORRUPT;
+        switch (code & 0xff) {
+        case SQLITE_FULL:
+                return SCN_E_STORAGE_FULL;
+        case SQLITE_NOMEM:
+                return SCN_E_NO_MEMORY;
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+                return SCN_E_STORAGE_BUSY;
+        case SQLITE_NOTADB:
+                return SCN_E_NOT_A_DOCUMENT;
+        case SQLITE_CORRUPT:
+        case SQLITE_ERROR: /* a table or column is not there */
+        case SQLITE_SCHEMA:
+        case SQLITE_CONSTRAINT:
+        case SQLITE_MISMATCH:
+        case SQLITE_TOOBIG:
+                return SCN_E_CORRUPT;
+        case SQLITE_IOERR:
+        case SQLITE_CANTOPEN:
+                return is_disk_full(database) ? SCN_E_STORAGE_FULL : SCN_E_STORAGE_FAILED;
+        default:
+                return SCN_E_STORAGE_FAILED;
+        }
+}
+
+static enum scn_error map_as(
+        struct scn_database *database, enum scn_error error, int code, struct scn_storage_fault *fault)
+{
+        const int reason = sqlite3_system_errno(database->handle);
+        const bool is_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+        const char *name = strrchr(database->path, '/');
+
+        return scn_fault_set(fault, error, 0, code, "%s: %s%s%s", name != NULL ? name + 1 : database->path,
+                sqlite3_errmsg(database->handle), is_system && reason != 0 ? ": " : "",
+                is_system && reason != 0 ? strerrordesc_np(reason) : "");
+}
+
+enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault)
+{
+        return map_as(database, map_code(database, code), code, fault);
+}
+
+/* Whether a commit that ended so has surely not been stored. While the pages are being written this is so: the page
+ * that makes them valid comes last. Afterwards come the fsync and the index of the write-ahead file, and what
+ * fails there, or for any other reason, leaves it open what a later opening will find. */
+static bool is_verdict(int code)
+{
+        return (code & 0xff) == SQLITE_FULL || (code & 0xff) == SQLITE_BUSY || code == SQLITE_IOERR_WRITE;
+}
+
+/* ------------------------------------------------------------------- open */
+
+static int on_busy(void *data, int count)
+{
+        struct scn_database *database = data;
+        uint64_t pause_us = (uint64_t)BUSY_PAUSE_FIRST_US << (count < 8 ? count : 8);
+
+        if (count == 0)
+                database->busy_waited_us = 0;
+        if (database->is_impatient || database->busy_waited_us >= (uint64_t)database->busy_timeout_ms * 1000)
+                return 0;
+        if (pause_us > BUSY_PAUSE_LAST_US)
+                pause_us = BUSY_PAUSE_LAST_US;
+        const struct timespec pause = {.tv_nsec = (long)pause_us * 1000};
+        nanosleep(&pause, NULL);
+        database->busy_waited_us += pause_us;
+        return 1;
+}
+
+static int on_wal(void *data, sqlite3 *handle, const char *name, int frames)
+{
+        struct scn_database *database = data;
+        const uint32_t count = frames > 0 ? (uint32_t)frames : 0;
+
+        (void)handle;
+        (void)name;
+        if (count < database->wal_frames)
+                database->wal_due = database->wal_pages; /* the file has begun anew */
+        database->wal_frames = count;
+        return SQLITE_OK;
+}
+
+static int execute_sql(struct scn_database *database, const char *sql)
+{
+        return sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+}
+
+/* Settings that read nothing from the file. What a file brings along (triggers, views, functions in its schema) is
+ * not run: somebody else may have made it. */
+static int configure(struct scn_database *database, enum scn_database_kind kind)
+{
+        sqlite3 *handle = database->handle;
+        char sql[96];
+
+        sqlite3_extended_result_codes(handle, 1);
+        sqlite3_busy_handler(handle, on_busy, database);
+        sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAX);
+        sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+        sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+        sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+        sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+        /* Until it is clear that the file is ours to change, closing must not change it either. */
+        sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite3_wal_autocheckpoint(handle, 0);
+        sqlite3_wal_hook(handle, on_wal, database);
+        snprintf(sql, sizeof sql, "PRAGMA journal_size_limit = %lld", (long long)database->wal_pages * WAL_FRAME_BYTES);
+        const char *const settings[] = {
+                "PRAGMA synchronous = FULL",
+                "PRAGMA cache_size = -1024", /* KiB */
+                "PRAGMA temp_store = MEMORY",
+                "PRAGMA cell_size_check = ON",
+                sql,
+                kind == SCN_DATABASE_EXCLUSIVE ? "PRAGMA locking_mode = EXCLUSIVE" : "",
+                database->is_writer ? "" : "PRAGMA query_only = ON",
+        };
+        int code = SQLITE_OK;
+        for (size_t i = 0; i < sizeof settings / sizeof settings[0] && code == SQLITE_OK; i++)
+                code = execute_sql(database, settings[i]);
+        return code;
+}
+
+static bool has_wal(const struct scn_database *database)
+{
+        char path[sizeof database->path + 8];
+        struct stat status;
+
+        snprintf(path, sizeof path, "%s-wal", database->path);
+        return stat(path, &status) == 0 && status.st_size > 0;
+}
+
+/* "file:…?immutable=1": SQLite then neither locks nor looks for a write-ahead file. */
+static int open_immutable(struct scn_database *database)
+{
+        char uri[3 * sizeof database->path + 32];
+        size_t size = (size_t)snprintf(uri, sizeof uri, "file:");
+
+        for (const char *at = database->path; *at != '\0'; at++) {
+                const bool is_plain = strchr("%?#", *at) == NULL;
+                size += (size_t)snprintf(uri + size, sizeof uri - size, is_plain ? "%c" : "%%%02X", (unsigned char)*at);
+        }
+        snprintf(uri + size, sizeof uri - size, "?immutable=1");
+        return sqlite3_open_v2(
+                uri, &database->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+}
+
+static int open_handle(struct scn_database *database, enum scn_database_kind kind)
+{
+        int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+
+        if (kind == SCN_DATABASE_READ_FOREIGN)
+                flags |= SQLITE_OPEN_READONLY;
+        else /* a reader too: the last to close the file leaves it clean */
+                flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW;
+        return sqlite3_open_v2(database->path, &database->handle, flags, NULL);
+}
+
+/* Opens and asks for the file's marks, which is the first time that SQLite looks at the file. */
+static enum scn_error open_and_identify(struct scn_database *database, enum scn_database_kind kind,
+        int64_t *application_id_out, int64_t *version_out, struct scn_storage_fault *fault)
+{
+        int code = open_handle(database, kind);
+
+        if (database->handle == NULL)
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, code, "%s: out of memory", database->path);
+        if (code == SQLITE_OK)
+                code = configure(database, kind);
+        enum scn_error error = code == SQLITE_OK ? scn_schema_identify(database, application_id_out, version_out, fault)
+                                                 : scn_database_map(database, code, fault);
+        /* A file in WAL mode on a medium where nothing can be created beside it. */
+        if (kind != SCN_DATABASE_READ_FOREIGN || (sqlite3_errcode(database->handle) & 0xff) != SQLITE_CANTOPEN ||
+                has_wal(database))
+                return error;
+        sqlite3_close(database->handle);
+        code = open_immutable(database);
+        if (database->handle == NULL)
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, code, "%s: out of memory", database->path);
+        if (code == SQLITE_OK)
+                code = configure(database, kind);
+        return code == SQLITE_OK ? scn_schema_identify(database, application_id_out, version_out, fault)
+                                 : scn_database_map(database, code, fault);
+}
+
+static enum scn_error check_identity(
+        const struct scn_database *database, int64_t application_id, int64_t version, struct scn_storage_fault *fault)
+{
+        if (application_id != SCN_SCHEMA_APPLICATION_ID || version < 1)
+                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a scene document", database->path);
+        if (version > (int64_t)scn_schema_version)
+                return scn_fault_set(fault, SCN_E_NEWER_FORMAT, 0, 0,
+                        "%s: has format %lld, this program knows up to %u", database->path, (long long)version,
+                        (unsigned)scn_schema_version);
+        if (version < (int64_t)scn_schema_version && !database->is_writer)
+                return scn_fault_set(fault, SCN_E_OLDER_FORMAT, 0, 0, "%s: has format %lld, %u is needed",
+                        database->path, (long long)version, (unsigned)scn_schema_version);
+        return SCN_OK;
+}
+
+/* From here on the file may be changed: WAL mode, our format, and nothing left in the write-ahead file.
+ *
+ * What is left there came from a process that died. If that happened because of a failed fsync, some of it
+ * may be in the system's cache only, and no later fsync would write it. Moving it to its place writes it again. */
+static enum scn_error prepare_for_writing(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        int code = execute_sql(database, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
+        enum scn_error error = code == SQLITE_OK ? SCN_OK : scn_database_map(database, code, fault);
+
+        if (error == SCN_OK)
+                error = scn_schema_upgrade(database, scn_schema_steps, scn_schema_version, fault);
+        if (error != SCN_OK)
+                return error;
+        code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
+                return scn_database_map(database, code, fault);
+        return SCN_OK;
+}
+
+static enum scn_error look_for(const struct scn_database *database, struct scn_storage_fault *fault)
+{
+        struct stat status;
+
+        if (stat(database->path, &status) < 0) {
+                if (errno == ENOENT || errno == ENOTDIR)
+                        return scn_fault_set(fault, SCN_E_NO_DOCUMENT, 0, errno, "there is no %s", database->path);
+                return scn_fault_set_errno(fault, errno, "look for", database->path);
+        }
+        if (!S_ISREG(status.st_mode))
+                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a file", database->path);
+        return SCN_OK;
+}
+
+enum scn_error scn_database_open(struct scn_database *database, const char *path, enum scn_database_kind kind,
+        const struct scn_journal_options *options, bool may_create, struct scn_storage_fault *fault)
+{
+        int64_t application_id = 0, version = 0;
+
+        *database = (struct scn_database){
+                .is_writer = kind == SCN_DATABASE_WRITE || kind == SCN_DATABASE_EXCLUSIVE,
+                .is_impatient = kind == SCN_DATABASE_EXCLUSIVE,
+                .busy_timeout_ms =
+                        options != NULL && options->busy_timeout_ms != 0 ? options->busy_timeout_ms : BUSY_TIMEOUT_MS,
+                .wal_pages = options != NULL && options->wal_pages != 0 ? options->wal_pages : WAL_PAGES,
+        };
+        database->wal_due = database->wal_pages;
+        if ((size_t)snprintf(database->path, sizeof database->path, "%s", path) >= sizeof database->path)
+                return scn_fault_set_errno(fault, ENAMETOOLONG, "open", path);
+        enum scn_error error = look_for(database, fault);
+        if (error != SCN_OK)
+                return error;
+
+        const bool had_wal = has_wal(database);
+        error = open_and_identify(database, kind, &application_id, &version, fault);
+        if (error == SCN_OK && !(may_create && application_id == 0 && version == 0))
+                error = check_identity(database, application_id, version, fault);
+        const bool is_ours = error == SCN_OK;
+        if (is_ours && database->is_writer)
+                error = prepare_for_writing(database, fault);
+        if (database->handle != NULL && (is_ours || !had_wal))
+                sqlite3_db_config(database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+        if (error != SCN_OK)
+                scn_database_finish(database);
+        return error;
+}
+
+void scn_database_finish(struct scn_database *database)
+{
+        for (size_t i = 0; i < SCN_STATEMENT_COUNT; i++)
+                sqlite3_finalize(database->statements[i]);
+        const int code = sqlite3_close(database->handle);
+        SCN_ASSERT(code == SQLITE_OK); /* else a statement or a backup is still about */
+        database->handle = NULL;
+        memset(database->statements, 0, sizeof database->statements);
+}
+
+/* ------------------------------------------------------------- statements */
+
+enum scn_error scn_database_prepare(struct scn_database *database, enum scn_statement which,
+        sqlite3_stmt **statement_out, struct scn_storage_fault *fault)
+{
+        static const char *const texts[SCN_STATEMENT_COUNT] = {
+#define STATEMENT_TEXT(name, sql) sql,
+                SCN_STATEMENT_LIST(STATEMENT_TEXT)
+#undef STATEMENT_TEXT
+        };
+        sqlite3_stmt **statement = &database->statements[which];
+
+        if (*statement == NULL) {
+                const int code = sqlite3_prepare_v3(
+                        database->handle, texts[which], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+                if (code != SQLITE_OK)
+                        return scn_database_map(database, code, fault);
+        }
+        *statement_out = *statement;
+        return SCN_OK;
+}
+
+enum scn_error scn_database_step(
+        struct scn_database *database, sqlite3_stmt *statement, bool *has_row_out, struct scn_storage_fault *fault)
+{
+        const int code = sqlite3_step(statement);
+
+        *has_row_out = code == SQLITE_ROW;
+        if (code == SQLITE_ROW)
+                return SCN_OK;
+        const enum scn_error error = code == SQLITE_DONE ? SCN_OK : scn_database_map(database, code, fault);
+        sqlite3_reset(statement);
+        return error;
+}
+
+enum scn_error scn_database_run(struct scn_database *database, sqlite3_stmt *statement, struct scn_storage_fault *fault)
+{
+        bool has_row;
+        const enum scn_error error = scn_database_step(database, statement, &has_row, fault);
+
+        SCN_ASSERT(!has_row);
+        return error;
+}
+
+enum scn_error scn_database_execute(
+        struct scn_database *database, enum scn_statement which, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        const enum scn_error error = scn_database_prepare(database, which, &statement, fault);
+        return error != SCN_OK ? error : scn_database_run(database, statement, fault);
+}
+
+void scn_database_bind_blob(sqlite3_stmt *statement, int parameter, struct scn_slice bytes)
+{
+        const int code = sqlite3_bind_blob64(
+                statement, parameter, bytes.size != 0 ? (const void *)bytes.data : "", bytes.size, SQLITE_STATIC);
+        SCN_ASSERT(code == SQLITE_OK);
+}
+
+void scn_database_bind_text(sqlite3_stmt *statement, int parameter, struct scn_slice text)
+{
+        const int code = sqlite3_bind_text64(statement, parameter, text.size != 0 ? (const char *)text.data : "",
+                text.size, SQLITE_STATIC, SQLITE_UTF8);
+        SCN_ASSERT(code == SQLITE_OK);
+}
+
+struct scn_slice scn_database_column(sqlite3_stmt *statement, int column)
+{
+        if (sqlite3_column_type(statement, column) == SQLITE_NULL)
+                return (struct scn_slice){0};
+        /* The pointer must be asked for before the size, and is NULL for nothing. */
+        const uint8_t *data = sqlite3_column_blob(statement, column);
+        const int size = sqlite3_column_bytes(statement, column);
+        return (struct scn_slice){data != NULL ? data : (const uint8_t *)"", (uint32_t)size};
+}
+
+bool scn_database_column_uid(sqlite3_stmt *statement, int column, struct scn_uid *uid_out)
+{
+        const struct scn_slice bytes = scn_database_column(statement, column);
+
+        if (bytes.size != sizeof uid_out->bytes)
+                return false;
+        memcpy(uid_out->bytes, bytes.data, sizeof uid_out->bytes);
+        return true;
+}
+
+/* ----------------------------------------------------------- transactions */
+
+enum scn_error scn_database_begin_read(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        SCN_ASSERT(sqlite3_get_autocommit(database->handle) != 0); /* a backup is being made from the handle */
+        return scn_database_execute(database, SCN_STATEMENT_BEGIN_READ, fault);
+}
+
+void scn_database_end_read(struct scn_database *database)
+{
+        scn_database_rollback(database);
+}
+
+static enum scn_error no_verdict_fault(const struct scn_database *database, struct scn_storage_fault *fault)
+{
+        return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0,
+                "%s: an earlier commit failed without verdict; the document must be opened anew", database->path);
+}
+
+enum scn_error scn_database_begin_write(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        SCN_ASSERT(database->is_writer);
+        SCN_ASSERT(sqlite3_get_autocommit(database->handle) != 0);
+        if (database->has_no_verdict)
+                return no_verdict_fault(database, fault);
+        return scn_database_execute(database, SCN_STATEMENT_BEGIN_WRITE, fault);
+}
+
+enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_COMMIT, &statement, fault);
+
+        if (error == SCN_OK) {
+                const int code = sqlite3_step(statement);
+                if (code == SQLITE_DONE) {
+                        sqlite3_reset(statement);
+                        return SCN_OK;
+                }
+                if (is_verdict(code)) {
+                        error = scn_database_map(database, code, fault);
+                } else {
+                        database->has_no_verdict = true;
+                        error = map_as(database, SCN_E_OUTCOME_UNKNOWN, code, fault);
+                }
+        }
+        scn_database_rollback(database);
+        return error;
+}
+
+void scn_database_rollback(struct scn_database *database)
+{
+        /* None may still be reading when the transaction ends. */
+        for (size_t i = 0; i < SCN_STATEMENT_COUNT; i++)
+                sqlite3_reset(database->statements[i]);
+        /* SQLite has done it by itself after some errors. It cannot fail in a way that matters: nothing was
+         * written that counts. */
+        if (sqlite3_get_autocommit(database->handle) == 0)
+                (void)!scn_database_execute(database, SCN_STATEMENT_ROLLBACK, NULL);
+}
+
+/* ----------------------------------------------------- the write-ahead file */
+
+enum scn_error scn_database_upkeep(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        int in_file = 0, moved = 0;
+
+        if (!database->is_writer || database->has_no_verdict || database->wal_frames < database->wal_due)
+                return SCN_OK;
+        int code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_file, &moved);
+        /* Whatever could not be moved or reused, because somebody reads, is not tried again at each commit. */
+        database->wal_due = database->wal_frames + database->wal_pages;
+        if (code == SQLITE_OK && (uint32_t)in_file >= WAL_PAGES_FACTOR * database->wal_pages) {
+                const bool was_impatient = database->is_impatient;
+                database->is_impatient = true;
+                code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+                database->is_impatient = was_impatient;
+        }
+        if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
+                return SCN_OK;
+        return scn_database_map(database, code, fault);
+}
+
+void scn_database_upkeep_if_late(struct scn_database *database)
+{
+        if (database->wal_frames >= (WAL_PAGES_FACTOR - 1) * database->wal_pages + database->wal_due)
+                (void)!scn_database_upkeep(database, NULL);
+}
+
+uint64_t scn_database_wal_bytes(const struct scn_database *database)
+{
+        return (uint64_t)database->wal_frames * WAL_FRAME_BYTES;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_STORAGE_DATABASE_H
+#define SCN_STORAGE_DATABASE_H
+
+/* One SQLite connection to one document's file: opening it with all settings, its prepared statements, transactions,
+ * the write-ahead file, and the border at which SQLite's codes become ours. No SQLite code passes further up. */
+
+#include "storage/storage.h"
+
+#include <sqlite3.h>
+
+/* Every statement is written once, here, prepared on first use, and reset after each use.
+ * clang-format off */
+#define SCN_STATEMENT_LIST(X)                                                                                          \
+        X(BEGIN_READ, "BEGIN")                                                                                         \
+        X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                                              \
+        X(COMMIT, "COMMIT")                                                                                            \
+        X(ROLLBACK, "ROLLBACK")                                                                                        \
+        X(DOCUMENT_ADD, "INSERT INTO document VALUES (1, ?, ?, ?, ?)")                                                 \
+        X(DOCUMENT_GET, "SELECT uid, created_us, origin FROM document WHERE id = 1")                                   \
+        X(DOCUMENT_NAME, "UPDATE document SET name = ?1 WHERE id = 1 AND name <> ?1")                                  \
+        X(EPOCH_ADD, "INSERT INTO epochs (epoch, rev, time_us) VALUES (?, ?, ?)")                                      \
+        X(EPOCH_LAST, "SELECT epoch, rev FROM epochs ORDER BY position DESC LIMIT 1")                                  \
+        X(EPOCH_FIND, "SELECT position, rev, time_us FROM epochs WHERE epoch = ?")                                     \
+        X(EPOCH_NEXT, "SELECT rev FROM epochs WHERE position > ? ORDER BY position LIMIT 1")                           \
+        X(JOURNAL_LAST, "SELECT rev, time_us, journal_bytes FROM transactions ORDER BY rev DESC LIMIT 1")              \
+        X(JOURNAL_AT, "SELECT time_us, journal_bytes, digest, client, number FROM transactions WHERE rev = ?")         \
+        X(RECORD_LAST, "SELECT id, rev FROM records ORDER BY id DESC LIMIT 1")                                         \
+        X(TRANSACTION_ADD,                                                                                             \
+                "INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")           \
+        X(RECORD_ADD, "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                           \
+        X(TRANSACTION_READ,                                                                                            \
+                "SELECT rev, time_us, number, group_number, cause, step, record_count, journal_bytes, kind,"           \
+                " first_record, records_checksum, uid, author, content_hash, digest, answer, node, before, after,"     \
+                " checksum FROM transactions LEFT JOIN clients USING (client)"                                         \
+                " WHERE rev BETWEEN ? AND ? ORDER BY rev")                                                             \
+        X(RECORD_READ, "SELECT rev, position, part, kind, node, before, after FROM records WHERE id >= ? ORDER BY id") \
+        X(CLIENT_ADD, "INSERT INTO clients (uid, author, forgotten) VALUES (?, ?, 0)")                                 \
+        X(CLIENT_FIND, "SELECT client, author FROM clients WHERE uid = ? AND forgotten = 0")                           \
+        X(CLIENT_FIND_AUTHOR, "SELECT client FROM clients WHERE uid = ? AND author = ? AND forgotten = 0")             \
+        X(CLIENT_IDLE,                                                                                                 \
+                "SELECT client FROM clients AS c WHERE forgotten = 0 AND uid <> zeroblob(16) AND ifnull((SELECT"       \
+                " time_us FROM transactions WHERE rev = (SELECT last_rev FROM runs WHERE client = c.client"            \
+                " ORDER BY last_number DESC LIMIT 1)), 0) < ? LIMIT ?")                                                \
+        X(CLIENT_FORGET, "UPDATE clients SET forgotten = 1 WHERE client = ?")                                          \
+        X(RUN_ADD, "INSERT INTO runs VALUES (?, ?, ?, ?)")                                                             \
+        X(RUN_LAST, "SELECT last_number, last_rev FROM runs WHERE client = ? ORDER BY last_number DESC LIMIT 1")       \
+        X(RUN_FIND,                                                                                                    \
+                "SELECT first_rev, last_rev FROM runs WHERE client = ? AND last_number >= ?"                           \
+                " ORDER BY last_number LIMIT 1")                                                                       \
+        X(RUN_SEARCH, "SELECT rev FROM transactions WHERE rev BETWEEN ? AND ? AND client = ? AND number = ?")          \
+        X(RUN_REMOVE,                                                                                                  \
+                "DELETE FROM runs WHERE client = ?1 AND last_number IN (SELECT last_number FROM runs"                  \
+                " WHERE client = ?1 ORDER BY last_number LIMIT ?2)")                                                   \
+        X(CHECKPOINT_NEWEST,                                                                                           \
+                "SELECT checkpoint, rev, time_us, part_count, size, digest, checksum FROM checkpoints"                 \
+                " WHERE rev <= ? ORDER BY rev DESC, checkpoint DESC LIMIT 1")                                          \
+        X(CHECKPOINT_ADD, "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)")                                      \
+        X(CHECKPOINT_NEXT_ID,                                                                                          \
+                "SELECT max(ifnull((SELECT max(checkpoint) FROM checkpoints), 0),"                                     \
+                " ifnull((SELECT max(checkpoint) FROM checkpoint_parts), 0)) + 1")                                     \
+        X(CHECKPOINT_IS, "SELECT 1 FROM checkpoints WHERE checkpoint = ?")                                             \
+        X(CHECKPOINT_DROP,                                                                                             \
+                "DELETE FROM checkpoints WHERE rev < ? AND checkpoint <> (SELECT checkpoint FROM checkpoints"          \
+                " ORDER BY rev DESC, checkpoint DESC LIMIT 1) AND checkpoint <> (SELECT max(checkpoint) FROM"          \
+                " checkpoints)")                                                                                       \
+        X(PART_ADD, "INSERT INTO checkpoint_parts (checkpoint, position, bytes, checksum) VALUES (?, ?, ?, ?)")        \
+        X(PART_READ, "SELECT bytes, checksum FROM checkpoint_parts WHERE checkpoint = ? AND position = ?")             \
+        X(PART_SUMS, "SELECT checksum FROM checkpoint_parts WHERE checkpoint = ? ORDER BY position")                   \
+        X(PART_DROP_STALE,                                                                                             \
+                "DELETE FROM checkpoint_parts WHERE part IN (SELECT part FROM checkpoint_parts WHERE checkpoint"       \
+                " < (SELECT max(checkpoint) FROM checkpoints) AND checkpoint NOT IN (SELECT checkpoint FROM"           \
+                " checkpoints) LIMIT ?)")                                                                              \
+        X(PART_DROP_UNFINISHED,                                                                                        \
+                "DELETE FROM checkpoint_parts WHERE part IN (SELECT part FROM checkpoint_parts WHERE checkpoint"       \
+                " NOT IN (SELECT checkpoint FROM checkpoints) LIMIT ?)")
+/* clang-format on */
+
+enum scn_statement {
+#define SCN_STATEMENT_ENUM(name, sql) SCN_STATEMENT_##name,
+        SCN_STATEMENT_LIST(SCN_STATEMENT_ENUM)
+#undef SCN_STATEMENT_ENUM
+        SCN_STATEMENT_COUNT,
+};
+
+struct scn_database {
+        sqlite3 *handle;
+        char path[4096 + 256]; /* for the faults, and for what lies beside it */
+        sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
+        bool is_writer;
+        bool has_no_verdict; /* a commit failed without verdict: nothing more is written here */
+        bool is_impatient;   /* locks are not waited for */
+        uint32_t busy_timeout_ms;
+        uint64_t busy_waited_us; /* for the lock that is waited for now */
+        uint32_t wal_pages;      /* wanted */
+        uint32_t wal_frames;     /* in the write-ahead file, after the last commit of this handle */
+        uint32_t wal_due;        /* at which the next upkeep is worth its while */
+};
+
+enum scn_database_kind {
+        SCN_DATABASE_WRITE,
+        SCN_DATABASE_READ,
+        SCN_DATABASE_READ_FOREIGN, /* a file that is not ours to touch */
+        SCN_DATABASE_EXCLUSIVE,    /* for writing, and only if nobody else has it open: SCN_E_STORAGE_BUSY */
+};
+
+/* Opens the file with all settings and checks that it is a document of our format; a writer brings an older one to
+ * it. An empty file becomes a document without contents if may_create. On failure the file is as it was and
+ * *database needs no finish. Errors as scn_journal_open(). */
+SCN_NODISCARD enum scn_error scn_database_open(struct scn_database *database, const char *path,
+        enum scn_database_kind kind, const struct scn_journal_options *options, bool may_create,
+        struct scn_storage_fault *fault);
+void scn_database_finish(struct scn_database *database);
+
+/* SQLite's code as ours, with the fault. For everything but a commit. */
+enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault);
+
+/* The statement, reset and without bindings. */
+SCN_NODISCARD enum scn_error scn_database_prepare(struct scn_database *database, enum scn_statement which,
+        sqlite3_stmt **statement_out, struct scn_storage_fault *fault);
+/* Steps to the next row; *has_row_out false: there is none, and the statement has been reset. Also reset on error. */
+SCN_NODISCARD enum scn_error scn_database_step(
+        struct scn_database *database, sqlite3_stmt *statement, bool *has_row_out, struct scn_storage_fault *fault);
+/* Runs a statement that gives no row, and resets it. */
+SCN_NODISCARD enum scn_error scn_database_run(
+        struct scn_database *database, sqlite3_stmt *statement, struct scn_storage_fault *fault);
+/* Runs one of those without parameters. */
+SCN_NODISCARD enum scn_error scn_database_execute(
+        struct scn_database *database, enum scn_statement which, struct scn_storage_fault *fault);
+
+/* Begins a transaction that sees one state (read) or is the only writer (write). */
+SCN_NODISCARD enum scn_error scn_database_begin_read(struct scn_database *database, struct scn_storage_fault *fault);
+void scn_database_end_read(struct scn_database *database);
+SCN_NODISCARD enum scn_error scn_database_begin_write(struct scn_database *database, struct scn_storage_fault *fault);
+/* Commits durably, and rolls back if that fails. Errors as scn_journal_append(). */
+SCN_NODISCARD enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault);
+void scn_database_rollback(struct scn_database *database);
+
+/* Moves what is in the write-ahead file to its place if it is time. */
+SCN_NODISCARD enum scn_error scn_database_upkeep(struct scn_database *database, struct scn_storage_fault *fault);
+
+/* The same after a commit whose author waits: only if upkeep has been forgotten for long. */
+void scn_database_upkeep_if_late(struct scn_database *database);
+/* The size of the write-ahead file as far as it is in use after this handle's last commit. */
+uint64_t scn_database_wal_bytes(const struct scn_database *database);
+
+/* Bind a slice: nothing is bound as an empty value, not as NULL. It must live until the statement is run. */
+void scn_database_bind_blob(sqlite3_stmt *statement, int parameter, struct scn_slice bytes);
+void scn_database_bind_text(sqlite3_stmt *statement, int parameter, struct scn_slice text);
+/* A column's bytes, borrowed until the statement steps on; data == NULL for NULL only. */
+struct scn_slice scn_database_column(sqlite3_stmt *statement, int column);
+/* False if the column is not a blob of 16 bytes. */
+SCN_NODISCARD bool scn_database_column_uid(sqlite3_stmt *statement, int column, struct scn_uid *uid_out);
+
+#endif

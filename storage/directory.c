@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE
+#include "storage/directory.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+#include "storage/fault.h"
+#include "storage/file.h"
+#include "storage/journal.h"
+#include "storage/name.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+SCN_STATIC_ASSERT(SCN_STORAGE_PATH_SIZE >= PATH_MAX, "realpath() needs so much room");
+
+/* More than any directory we could list in a sensible time. */
+#define ENTRIES_MAX ((size_t)1 << 22)
+
+/* ------------------------------------------------------------ open, close */
+
+bool scn_storage_path_of(const struct scn_storage *storage, const char *file, char path_out[SCN_STORAGE_PATH_SIZE])
+{
+        return (size_t)snprintf(path_out, SCN_STORAGE_PATH_SIZE, "%s/%s", storage->path, file) < SCN_STORAGE_PATH_SIZE;
+}
+
+/* A stream of its own over a directory that stays open. */
+static DIR *open_stream(int directory_fd)
+{
+        const int fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
+
+        if (stream == NULL && fd >= 0)
+                close(fd);
+        return stream;
+}
+
+/* Drafts that nobody published. Only whoever has the lock may do this. */
+static void remove_drafts(const struct scn_storage *storage)
+{
+        DIR *stream = open_stream(storage->directory_fd);
+        struct dirent *entry;
+
+        if (stream == NULL)
+                return;
+        while ((entry = readdir(stream)) != NULL) {
+                if (strncmp(entry->d_name, SCN_STORAGE_DRAFT_PREFIX, strlen(SCN_STORAGE_DRAFT_PREFIX)) == 0)
+                        unlinkat(storage->directory_fd, entry->d_name, 0);
+        }
+        closedir(stream);
+}
+
+/* Nothing is made inside before the lock is ours: whoever is refused has changed nothing. */
+static enum scn_error open_locked(struct scn_storage *storage, struct scn_storage_fault *fault)
+{
+        enum scn_error error = scn_file_lock(storage->directory_fd, storage->path, &storage->lock_fd, fault);
+
+        if (error != SCN_OK)
+                return error;
+        if (scn_file_create_directory(storage->directory_fd, SCN_STORAGE_TRASH_NAME) < 0)
+                return scn_fault_set_errno(fault, errno, "make the trash in", storage->path);
+        storage->trash_fd =
+                openat(storage->directory_fd, SCN_STORAGE_TRASH_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (storage->trash_fd < 0)
+                return scn_fault_set_errno(fault, errno, "open the trash in", storage->path);
+        remove_drafts(storage);
+        return SCN_OK;
+}
+
+static enum scn_error open_directory(const char *path, struct scn_storage *storage, struct scn_storage_fault *fault)
+{
+        if (scn_file_create_directory(AT_FDCWD, path) < 0)
+                return scn_fault_set_errno(fault, errno, "make the data directory", path);
+        if (realpath(path, storage->path) == NULL)
+                return scn_fault_set_errno(fault, errno, "find the data directory", path);
+        storage->directory_fd = open(storage->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (storage->directory_fd < 0)
+                return scn_fault_set_errno(fault, errno, "open the data directory", storage->path);
+        return open_locked(storage, fault);
+}
+
+enum scn_error scn_storage_open(const char *path, struct scn_storage **storage_out, struct scn_storage_fault *fault)
+{
+        struct scn_storage *storage = scn_alloc_zero(1, sizeof *storage);
+
+        if (storage == NULL)
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
+        storage->directory_fd = storage->trash_fd = storage->lock_fd = -1;
+        const enum scn_error error = open_directory(path, storage, fault);
+        if (error != SCN_OK) {
+                scn_storage_close(storage);
+                return error;
+        }
+        *storage_out = storage;
+        return SCN_OK;
+}
+
+void scn_storage_close(struct scn_storage *storage)
+{
+        if (storage == NULL)
+                return;
+        if (storage->trash_fd >= 0)
+                close(storage->trash_fd);
+        if (storage->lock_fd >= 0)
+                close(storage->lock_fd);
+        if (storage->directory_fd >= 0)
+                close(storage->directory_fd);
+        scn_free(storage);
+}
+
+enum scn_error scn_storage_free_bytes(
+        const struct scn_storage *storage, uint64_t *bytes_out, struct scn_storage_fault *fault)
+{
+        struct statvfs status;
+
+        if (fstatvfs(storage->directory_fd, &status) < 0)
+                return scn_fault_set_errno(fault, errno, "measure the file system of", storage->path);
+        *bytes_out = (uint64_t)status.f_bavail * status.f_frsize;
+        return SCN_OK;
+}
+
+/* ------------------------------------------------------------------- list */
+
+static int compare_entries(const void *left, const void *right)
+{
+        const struct scn_storage_entry *a = left, *b = right;
+        const uint32_t common = a->name.size < b->name.size ? a->name.size : b->name.size;
+        const int order = memcmp(a->name.data, b->name.data, common);
+
+        if (order != 0)
+                return order;
+        if (a->name.size != b->name.size)
+                return a->name.size < b->name.size ? -1 : 1;
+        return (a->deleted_us < b->deleted_us) - (a->deleted_us > b->deleted_us);
+}
+
+static enum scn_error add_entry(struct scn_storage_list *list, int directory_fd, const char *file,
+        const struct scn_storage_name *name, struct scn_storage_fault *fault)
+{
+        struct stat status;
+
+        if (fstatat(directory_fd, file, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
+                return SCN_OK; /* gone meanwhile, or no file */
+        uint8_t *bytes = scn_alloc(name->size);
+        if (bytes == NULL ||
+                !scn_grow((void **)&list->entries, &list->capacity, sizeof list->entries[0], list->count + 1,
+                        ENTRIES_MAX)) {
+                scn_free(bytes);
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
+        }
+        memcpy(bytes, name->bytes, name->size);
+        list->entries[list->count++] = (struct scn_storage_entry){
+                .name = {bytes, name->size},
+                .file_bytes = (uint64_t)status.st_size,
+                .deleted_us = name->time_us,
+        };
+        return SCN_OK;
+}
+
+enum scn_error scn_storage_list(const struct scn_storage *storage, enum scn_storage_place place,
+        struct scn_storage_list *list_out, struct scn_storage_fault *fault)
+{
+        const int directory_fd = place == SCN_STORAGE_TRASH ? storage->trash_fd : storage->directory_fd;
+        DIR *stream = open_stream(directory_fd);
+        struct scn_storage_name name;
+        struct dirent *entry;
+        enum scn_error error = SCN_OK;
+
+        *list_out = (struct scn_storage_list){0};
+        if (stream == NULL)
+                return scn_fault_set_errno(fault, errno, "list", storage->path);
+        while (error == SCN_OK && (entry = readdir(stream)) != NULL) {
+                if (scn_storage_name_from_file(entry->d_name, place, &name))
+                        error = add_entry(list_out, directory_fd, entry->d_name, &name, fault);
+        }
+        closedir(stream);
+        if (error != SCN_OK) {
+                scn_storage_list_finish(list_out);
+                return error;
+        }
+        if (list_out->count > 1)
+                qsort(list_out->entries, list_out->count, sizeof list_out->entries[0], compare_entries);
+        return SCN_OK;
+}
+
+void scn_storage_list_finish(struct scn_storage_list *list)
+{
+        for (size_t i = 0; i < list->count; i++)
+                scn_free((void *)(uintptr_t)list->entries[i].name.data);
+        scn_free(list->entries);
+        *list = (struct scn_storage_list){0};
+}
+
+enum scn_error scn_storage_find(
+        const struct scn_storage *storage, struct scn_slice name, struct scn_storage_fault *fault)
+{
+        struct scn_storage_file_name file;
+        struct stat status;
+        enum scn_error error = scn_storage_name_to_file(name, &file, fault);
+
+        if (error != SCN_OK)
+                return error;
+        if (fstatat(storage->directory_fd, file.text, &status, AT_SYMLINK_NOFOLLOW) == 0)
+                return SCN_OK;
+        if (errno == ENOENT)
+                return scn_fault_set(fault, SCN_E_NO_DOCUMENT, 0, errno, "there is no %s", file.text);
+        return scn_fault_set_errno(fault, errno, "look for", file.text);
+}
+
+enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_slice name,
+        const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        struct scn_storage_file_name file;
+        char path[SCN_STORAGE_PATH_SIZE];
+        const bool is_reader = options != NULL && options->mode == SCN_JOURNAL_READ;
+        enum scn_error error = scn_storage_name_to_file(name, &file, fault);
+
+        if (error != SCN_OK)
+                return error;
+        if (!scn_storage_path_of(storage, file.text, path))
+                return scn_fault_set_errno(fault, ENAMETOOLONG, "open", file.text);
+        return scn_journal_open_on(
+                path, is_reader ? SCN_DATABASE_READ : SCN_DATABASE_WRITE, options, journal_out, fault);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_STORAGE_DIRECTORY_H
+#define SCN_STORAGE_DIRECTORY_H
+
+/* The open data directory, as the files of the storage see it. */
+
+#include "storage/storage.h"
+
+#define SCN_STORAGE_TRASH_NAME "trash"
+#define SCN_STORAGE_DRAFT_PREFIX ".draft-"
+#define SCN_STORAGE_PATH_SIZE 4096u
+
+struct scn_storage {
+        int directory_fd;
+        int trash_fd;
+        int lock_fd;
+        char path[SCN_STORAGE_PATH_SIZE]; /* absolute, without symbolic links */
+};
+
+/* Puts the path of a file in the directory together; false if it is too long. */
+SCN_NODISCARD bool scn_storage_path_of(
+        const struct scn_storage *storage, const char *file, char path_out[SCN_STORAGE_PATH_SIZE]);
+
+#endif

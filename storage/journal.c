@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#include "storage/journal.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+#include "protocol/base/uid.h"
+#include "storage/fault.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum scn_error scn_journal_damage(
+        const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault)
+{
+        const char *name = strrchr(journal->database.path, '/');
+
+        return scn_fault_set(fault, SCN_E_CORRUPT, revision, 0, "%s: revision %llu: %s",
+                name != NULL ? name + 1 : journal->database.path, (unsigned long long)revision, what);
+}
+
+/* ------------------------------------------------------------ open, close */
+
+static enum scn_error read_document(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_DOCUMENT_GET, &statement, fault);
+
+        if (error == SCN_OK)
+                error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK)
+                return error;
+        if (!has_row)
+                return scn_journal_damage(journal, 0, "the file does not say which document it is", fault);
+        const struct scn_slice origin = scn_database_column(statement, 2);
+        journal->created_us = sqlite3_column_int64(statement, 1);
+        if (!scn_database_column_uid(statement, 0, &journal->uid) || origin.size > SCN_JOURNAL_ORIGIN_BYTES_MAX) {
+                error = scn_journal_damage(journal, 0, "the document's own row is damaged", fault);
+        } else {
+                journal->origin = scn_alloc(origin.size);
+                if (journal->origin == NULL)
+                        error = SCN_E_NO_MEMORY;
+                else
+                        memcpy(journal->origin, origin.data, origin.size);
+                journal->origin_bytes = origin.size;
+        }
+        sqlite3_reset(statement);
+        return error;
+}
+
+static enum scn_error add_document(
+        struct scn_journal *journal, const struct scn_storage_birth *birth, struct scn_storage_fault *fault)
+{
+        struct scn_database *database = &journal->database;
+        sqlite3_stmt *statement;
+        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_DOCUMENT_ADD, &statement, fault);
+
+        if (error == SCN_OK)
+                error = scn_database_begin_write(database, fault);
+        if (error != SCN_OK)
+                return error;
+        scn_database_bind_blob(statement, 1, (struct scn_slice){birth->uid.bytes, sizeof birth->uid.bytes});
+        scn_database_bind_text(statement, 2, (struct scn_slice){0});
+        sqlite3_bind_int64(statement, 3, birth->created_us);
+        scn_database_bind_blob(statement, 4, birth->origin);
+        error = scn_database_run(database, statement, fault);
+        if (error != SCN_OK) {
+                scn_database_rollback(database);
+                return error;
+        }
+        return scn_database_commit(database, fault);
+}
+
+/* A journal that ends before what other tables speak of has lost its end. */
+static enum scn_error check_tail(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        static const enum scn_statement witnesses[] = {
+                SCN_STATEMENT_EPOCH_LAST, SCN_STATEMENT_CHECKPOINT_NEWEST, SCN_STATEMENT_RECORD_LAST};
+        struct scn_journal_tail tail;
+        enum scn_error error = scn_journal_tail(journal, &tail, fault);
+
+        for (size_t i = 0; i < sizeof witnesses / sizeof witnesses[0] && error == SCN_OK; i++) {
+                sqlite3_stmt *statement;
+                bool has_row;
+                error = scn_database_prepare(&journal->database, witnesses[i], &statement, fault);
+                if (error != SCN_OK)
+                        break;
+                if (witnesses[i] == SCN_STATEMENT_CHECKPOINT_NEWEST)
+                        sqlite3_bind_int64(statement, 1, INT64_MAX);
+                error = scn_database_step(&journal->database, statement, &has_row, fault);
+                if (error == SCN_OK && has_row && sqlite3_column_int64(statement, 1) > (int64_t)tail.revision)
+                        error = scn_journal_damage(
+                                journal, tail.revision + 1, "the journal ends before this revision", fault);
+                sqlite3_reset(statement);
+        }
+        return error;
+}
+
+/* Several tables are looked at: they must be of one state. */
+static enum scn_error read_all(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        enum scn_error error = scn_database_begin_read(&journal->database, fault);
+
+        if (error != SCN_OK)
+                return error;
+        error = read_document(journal, fault);
+        if (error == SCN_OK)
+                error = check_tail(journal, fault);
+        scn_database_end_read(&journal->database);
+        return error;
+}
+
+static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,
+        const struct scn_storage_birth *birth, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        struct scn_journal *journal = scn_alloc_zero(1, sizeof *journal);
+
+        if (journal == NULL)
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "%s: out of memory", path);
+        if (!scn_checksum_init(&journal->checksum)) {
+                scn_free(journal);
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "%s: out of memory", path);
+        }
+        enum scn_error error = scn_database_open(&journal->database, path, kind, options, birth != NULL, fault);
+        if (error == SCN_OK) {
+                if (birth != NULL)
+                        error = add_document(journal, birth, fault);
+                if (error == SCN_OK)
+                        error = read_all(journal, fault);
+                if (error == SCN_OK) {
+                        *journal_out = journal;
+                        return SCN_OK;
+                }
+                scn_database_finish(&journal->database);
+        }
+        scn_free(journal->origin);
+        scn_checksum_finish(&journal->checksum);
+        scn_free(journal);
+        return error;
+}
+
+enum scn_error scn_journal_create_on(const char *path, const struct scn_storage_birth *birth,
+        struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        SCN_ASSERT(!scn_uid_is_none(birth->uid));
+        SCN_ASSERT(birth->origin.size <= SCN_JOURNAL_ORIGIN_BYTES_MAX);
+        return open_on(path, SCN_DATABASE_WRITE, NULL, birth, journal_out, fault);
+}
+
+enum scn_error scn_journal_open_on(const char *path, enum scn_database_kind kind,
+        const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        return open_on(path, kind, options, NULL, journal_out, fault);
+}
+
+enum scn_error scn_journal_open_file(
+        const char *path, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        return open_on(path, SCN_DATABASE_READ_FOREIGN, NULL, NULL, journal_out, fault);
+}
+
+void scn_journal_close(struct scn_journal *journal)
+{
+        if (journal == NULL)
+                return;
+        SCN_ASSERT(journal->children == 0);
+        scn_database_finish(&journal->database);
+        scn_free(journal->origin);
+        scn_checksum_finish(&journal->checksum);
+        scn_free(journal);
+}
+
+enum scn_error scn_journal_note_name(
+        struct scn_journal *journal, struct scn_slice name, struct scn_storage_fault *fault)
+{
+        struct scn_database *database = &journal->database;
+        sqlite3_stmt *statement;
+        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_DOCUMENT_NAME, &statement, fault);
+
+        if (error == SCN_OK)
+                error = scn_database_begin_write(database, fault);
+        if (error != SCN_OK)
+                return error;
+        scn_database_bind_text(statement, 1, name);
+        error = scn_database_run(database, statement, fault);
+        if (error != SCN_OK) {
+                scn_database_rollback(database);
+                return error;
+        }
+        return scn_database_commit(database, fault);
+}
+
+/* ------------------------------------------------------------------ state */
+
+enum scn_error scn_journal_tail(
+        struct scn_journal *journal, struct scn_journal_tail *tail_out, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_JOURNAL_LAST, &statement, fault);
+
+        *tail_out = (struct scn_journal_tail){0};
+        if (error == SCN_OK)
+                error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK || !has_row)
+                return error;
+        tail_out->revision = (scn_revision)sqlite3_column_int64(statement, 0);
+        tail_out->time_us = sqlite3_column_int64(statement, 1);
+        tail_out->journal_bytes = (uint64_t)sqlite3_column_int64(statement, 2);
+        sqlite3_reset(statement);
+        if (tail_out->revision == 0 || tail_out->revision > SCN_REVISION_MAX)
+                return scn_journal_damage(journal, tail_out->revision, "no such revision can be", fault);
+        return SCN_OK;
+}
+
+/* journal_bytes up to the revision, which the file must have, unless it is 0. */
+static enum scn_error bytes_up_to(
+        struct scn_journal *journal, scn_revision revision, uint64_t *bytes_out, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row;
+
+        *bytes_out = 0;
+        if (revision == 0)
+                return SCN_OK;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_JOURNAL_AT, &statement, fault);
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)revision);
+        error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK)
+                return error;
+        if (!has_row)
+                return scn_journal_damage(journal, revision, "the transaction is missing", fault);
+        *bytes_out = (uint64_t)sqlite3_column_int64(statement, 1);
+        sqlite3_reset(statement);
+        return SCN_OK;
+}
+
+static enum scn_error read_checkpoint_state(struct scn_journal *journal, const struct scn_journal_tail *tail,
+        struct scn_journal_state *state, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        uint64_t before;
+        enum scn_error error =
+                scn_database_prepare(&journal->database, SCN_STATEMENT_CHECKPOINT_NEWEST, &statement, fault);
+
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, INT64_MAX);
+        error = scn_database_step(&journal->database, statement, &state->has_checkpoint, fault);
+        if (error != SCN_OK)
+                return error;
+        if (state->has_checkpoint) {
+                state->checkpoint_revision = (scn_revision)sqlite3_column_int64(statement, 1);
+                state->checkpoint_bytes = (uint64_t)sqlite3_column_int64(statement, 4);
+                sqlite3_reset(statement);
+        }
+        error = bytes_up_to(journal, state->checkpoint_revision, &before, fault);
+        state->journal_bytes = tail->journal_bytes - before;
+        return error;
+}
+
+static enum scn_error read_epoch_state(
+        struct scn_journal *journal, struct scn_journal_state *state, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_EPOCH_LAST, &statement, fault);
+
+        if (error == SCN_OK)
+                error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK || !has_row)
+                return error;
+        state->epoch = (uint64_t)sqlite3_column_int64(statement, 0);
+        sqlite3_reset(statement);
+        return SCN_OK;
+}
+
+enum scn_error scn_journal_state(
+        struct scn_journal *journal, struct scn_journal_state *state_out, struct scn_storage_fault *fault)
+{
+        struct scn_journal_tail tail;
+        enum scn_error error = scn_database_begin_read(&journal->database, fault);
+
+        if (error != SCN_OK)
+                return error;
+        *state_out = (struct scn_journal_state){.uid = journal->uid, .created_us = journal->created_us};
+        error = scn_journal_tail(journal, &tail, fault);
+        if (error == SCN_OK)
+                error = read_checkpoint_state(journal, &tail, state_out, fault);
+        if (error == SCN_OK)
+                error = read_epoch_state(journal, state_out, fault);
+        scn_database_end_read(&journal->database);
+        state_out->last_revision = tail.revision;
+        state_out->last_time_us = tail.time_us;
+        state_out->wal_bytes = scn_database_wal_bytes(&journal->database);
+        return error;
+}
+
+struct scn_slice scn_journal_origin(const struct scn_journal *journal)
+{
+        return (struct scn_slice){journal->origin, journal->origin_bytes};
+}
+
+enum scn_error scn_journal_upkeep(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        return scn_database_upkeep(&journal->database, fault);
+}
+
+/* ----------------------------------------------------------------- epochs */
+
+static enum scn_error add_epoch(
+        struct scn_journal *journal, uint64_t id, int64_t time_us, struct scn_storage_fault *fault)
+{
+        struct scn_database *database = &journal->database;
+        struct scn_journal_epoch known;
+        struct scn_journal_tail tail;
+        sqlite3_stmt *statement;
+        bool is_known;
+        enum scn_error error = scn_journal_find_epoch(journal, id, &known, &is_known, fault);
+
+        if (error == SCN_OK && (is_known || id == 0))
+                error = scn_fault_set(fault, SCN_E_BAD_BATCH, 0, 0, "the epoch has been used before");
+        if (error == SCN_OK)
+                error = scn_journal_tail(journal, &tail, fault);
+        if (error == SCN_OK)
+                error = scn_database_prepare(database, SCN_STATEMENT_EPOCH_ADD, &statement, fault);
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)id);
+        sqlite3_bind_int64(statement, 2, (int64_t)tail.revision);
+        sqlite3_bind_int64(statement, 3, time_us);
+        return scn_database_run(database, statement, fault);
+}
+
+enum scn_error scn_journal_begin_epoch(
+        struct scn_journal *journal, uint64_t id, int64_t time_us, struct scn_storage_fault *fault)
+{
+        enum scn_error error = scn_database_begin_write(&journal->database, fault);
+
+        if (error != SCN_OK)
+                return error;
+        error = add_epoch(journal, id, time_us, fault);
+        if (error == SCN_OK)
+                return scn_database_commit(&journal->database, fault);
+        scn_database_rollback(&journal->database);
+        return error;
+}
+
+static enum scn_error find_epoch_end(
+        struct scn_journal *journal, int64_t position, scn_revision *ended_out, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_EPOCH_NEXT, &statement, fault);
+
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, position);
+        error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK)
+                return error;
+        *ended_out = has_row ? (scn_revision)sqlite3_column_int64(statement, 0) : SCN_REVISION_MAX;
+        sqlite3_reset(statement);
+        return SCN_OK;
+}
+
+enum scn_error scn_journal_find_epoch(struct scn_journal *journal, uint64_t id, struct scn_journal_epoch *epoch_out,
+        bool *found_out, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_EPOCH_FIND, &statement, fault);
+
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)id);
+        error = scn_database_step(&journal->database, statement, found_out, fault);
+        if (error != SCN_OK || !*found_out)
+                return error;
+        const int64_t position = sqlite3_column_int64(statement, 0);
+        *epoch_out = (struct scn_journal_epoch){
+                .id = id,
+                .began = (scn_revision)sqlite3_column_int64(statement, 1),
+                .time_us = sqlite3_column_int64(statement, 2),
+        };
+        sqlite3_reset(statement);
+        return find_epoch_end(journal, position, &epoch_out->ended, fault);
+}

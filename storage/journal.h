@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_STORAGE_JOURNAL_H
+#define SCN_STORAGE_JOURNAL_H
+
+/* What the parts of the storage know of an open journal (storage.h). */
+
+#include "storage/checksum.h"
+#include "storage/database.h"
+
+/* Record 0 stands in the transaction's row if its payloads have at most so many bytes, */
+#define SCN_JOURNAL_INLINE_BYTES_MAX 1024u
+/* an answer if it has at most so many; */
+#define SCN_JOURNAL_ANSWER_BYTES_MAX 65536u
+/* a row in records has at most so many bytes of payload. */
+#define SCN_JOURNAL_ROW_BYTES_MAX 1000000u
+/* In records: the answer. */
+#define SCN_JOURNAL_POSITION_ANSWER INT64_C(-1)
+/* What a transaction and a record count for in journal_bytes beside their payloads. */
+#define SCN_JOURNAL_ROW_COST 64u
+#define SCN_JOURNAL_ORIGIN_BYTES_MAX 65536u
+
+struct scn_journal {
+        struct scn_database database;
+        struct scn_checksum checksum;
+        struct scn_uid uid;
+        int64_t created_us;
+        uint8_t *origin; /* owned */
+        uint32_t origin_bytes;
+        uint32_t children; /* checkpoint writers and readers, backups */
+        char draft[32];    /* its file's name in the data directory, while it has no other */
+};
+
+/* The journal on a file; a new one gets its document row. */
+SCN_NODISCARD enum scn_error scn_journal_create_on(const char *path, const struct scn_storage_birth *birth,
+        struct scn_journal **journal_out, struct scn_storage_fault *fault);
+SCN_NODISCARD enum scn_error scn_journal_open_on(const char *path, enum scn_database_kind kind,
+        const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault);
+/* Notes the document's name in its file. */
+SCN_NODISCARD enum scn_error scn_journal_note_name(
+        struct scn_journal *journal, struct scn_slice name, struct scn_storage_fault *fault);
+
+/* The end of the journal; all 0 if there is no transaction. */
+struct scn_journal_tail {
+        scn_revision revision;
+        int64_t time_us;
+        uint64_t journal_bytes;
+};
+
+SCN_NODISCARD enum scn_error scn_journal_tail(
+        struct scn_journal *journal, struct scn_journal_tail *tail_out, struct scn_storage_fault *fault);
+
+/* The newest run of a client; all 0 if there is none. */
+struct scn_journal_client_run {
+        uint64_t last_number;
+        scn_revision last_revision;
+        int64_t last_time_us;
+};
+
+/* Meets the run with the transaction that it speaks of. */
+SCN_NODISCARD enum scn_error scn_journal_last_run(struct scn_journal *journal, int64_t client,
+        struct scn_journal_client_run *run_out, struct scn_storage_fault *fault);
+
+/* In a file there is no absent payload: data is not NULL. */
+static inline struct scn_slice scn_journal_present(struct scn_slice bytes)
+{
+        return bytes.size != 0 ? bytes : (struct scn_slice){(const uint8_t *)"", 0};
+}
+
+/* What a row of transactions says beside what is in struct scn_journal_transaction. */
+struct scn_journal_row {
+        int64_t journal_bytes;
+        bool has_inline;
+        bool has_records;
+        int64_t first_record;
+        int64_t records_checksum;
+        struct scn_journal_record record; /* has_inline: record 0 */
+};
+
+/* The sum over a row, and a row's share in the sum over a transaction's rows in records. `answer` is what stands
+ * in the row: data == NULL if it is elsewhere. */
+int64_t scn_journal_row_sum(struct scn_checksum *checksum, const struct scn_journal_transaction *transaction,
+        const struct scn_journal_row *row, struct scn_slice answer);
+void scn_journal_sum_record(
+        struct scn_checksum *checksum, int64_t position, int64_t part, const struct scn_journal_record *record);
+
+/* CORRUPT, naming a revision. */
+enum scn_error scn_journal_damage(
+        const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault);
+
+#endif

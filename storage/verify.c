@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#include "storage/journal.h"
+
+#include "protocol/base/uid.h"
+#include "storage/fault.h"
+
+#include <string.h>
+
+/* What must not be found: a query that gives the revision of the first fault, and what that means. */
+struct check {
+        const char *sql;
+        const char *meaning;
+};
+
+static const struct check checks[] = {
+        {"SELECT rev FROM records WHERE rev NOT IN (SELECT rev FROM transactions WHERE first_record IS NOT NULL) LIMIT 1",
+                "there are records of a transaction that has none"},
+        {"SELECT max(rev) FROM records HAVING max(id) <> count(*)", "a record is missing"},
+        {"SELECT r.last_rev FROM runs AS r LEFT JOIN transactions AS t ON t.rev = r.last_rev"
+         " WHERE t.client IS NOT r.client OR t.number IS NOT r.last_number LIMIT 1",
+                "a client's run and the transaction do not agree"},
+        {"SELECT max(rev) FROM transactions AS t JOIN clients AS c USING (client)"
+         " WHERE forgotten = 0 AND uid <> zeroblob(16) GROUP BY t.client"
+         " HAVING max(number) <> ifnull((SELECT max(last_number) FROM runs AS r WHERE r.client = t.client), 0) LIMIT 1",
+                "the client's last number is not known"},
+        {"SELECT rev FROM (SELECT rev, lag(rev) OVER (ORDER BY position) AS earlier FROM epochs)"
+         " WHERE rev < earlier LIMIT 1",
+                "an epoch began before the one it follows"},
+};
+
+/* The first row of a query: its first column as an integer or, if text_out is not NULL, as text. */
+static enum scn_error query(struct scn_journal *journal, const char *sql, bool *has_row_out, int64_t *value_out,
+        struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        int code = sqlite3_prepare_v2(journal->database.handle, sql, -1, &statement, NULL);
+
+        if (code != SQLITE_OK)
+                return scn_database_map(&journal->database, code, fault);
+        code = sqlite3_step(statement);
+        *has_row_out = code == SQLITE_ROW;
+        if (code == SQLITE_ROW)
+                *value_out = sqlite3_column_int64(statement, 0);
+        const enum scn_error error =
+                code == SQLITE_ROW || code == SQLITE_DONE ? SCN_OK : scn_database_map(&journal->database, code, fault);
+        sqlite3_finalize(statement);
+        return error;
+}
+
+static enum scn_error check_structure(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        enum scn_error error = SCN_OK;
+        int code = sqlite3_prepare_v2(journal->database.handle, "PRAGMA integrity_check(1)", -1, &statement, NULL);
+
+        if (code != SQLITE_OK)
+                return scn_database_map(&journal->database, code, fault);
+        code = sqlite3_step(statement);
+        if (code != SQLITE_ROW) {
+                error = scn_database_map(&journal->database, code, fault);
+        } else {
+                const char *text = (const char *)sqlite3_column_text(statement, 0);
+                if (text == NULL || strcmp(text, "ok") != 0)
+                        error = scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: %s", journal->database.path,
+                                text != NULL ? text : "SQLite's own check says nothing");
+        }
+        sqlite3_finalize(statement);
+        return error;
+}
+
+static enum scn_error check_tables(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+                bool has_row;
+                int64_t revision = 0;
+                const enum scn_error error = query(journal, checks[i].sql, &has_row, &revision, fault);
+                if (error != SCN_OK)
+                        return error;
+                if (has_row)
+                        return scn_journal_damage(journal, (scn_revision)revision, checks[i].meaning, fault);
+        }
+        return SCN_OK;
+}
+
+/* Reading a transaction checks it. */
+static enum scn_error check_transactions(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        struct scn_journal_range range = {.from = 1};
+        int64_t last_us = 0;
+
+        while (true) {
+                struct scn_journal_page *page;
+                enum scn_error error = scn_journal_read(journal, &range, &page, fault);
+                if (error != SCN_OK)
+                        return error;
+                const uint32_t count = scn_journal_page_count(page);
+                for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
+                        const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
+                        if (transaction->time_us <= last_us)
+                                error = scn_journal_damage(
+                                        journal, transaction->revision, "the time has not risen", fault);
+                        last_us = transaction->time_us;
+                }
+                scn_journal_page_destroy(page);
+                if (error != SCN_OK || count == 0)
+                        return error;
+                range.from += count;
+        }
+}
+
+/* The digest that the journal has for the checkpoint's revision. */
+static enum scn_error check_checkpoint_digest(
+        struct scn_journal *journal, const struct scn_checkpoint_info *info, struct scn_storage_fault *fault)
+{
+        const struct scn_journal_range range = {.from = info->revision, .to = info->revision, .without_records = true};
+        struct scn_journal_page *page;
+
+        if (info->revision == 0)
+                return SCN_OK;
+        enum scn_error error = scn_journal_read(journal, &range, &page, fault);
+        if (error != SCN_OK)
+                return error;
+        const struct scn_slice digest =
+                scn_journal_page_count(page) == 1 ? scn_journal_page_get(page, 0)->digest : (struct scn_slice){0};
+        if (digest.size != info->digest.size || memcmp(digest.data, info->digest.data, digest.size) != 0)
+                error = scn_journal_damage(
+                        journal, info->revision, "the checkpoint does not have the journal's digest", fault);
+        scn_journal_page_destroy(page);
+        return error;
+}
+
+static enum scn_error check_checkpoint(
+        struct scn_journal *journal, struct scn_checkpoint_reader *reader, struct scn_storage_fault *fault)
+{
+        const struct scn_checkpoint_info info = scn_checkpoint_reader_info(reader);
+        struct scn_slice part;
+        uint64_t bytes = 0;
+        enum scn_error error;
+
+        do {
+                error = scn_checkpoint_reader_next(reader, &part, fault);
+                bytes += part.size;
+        } while (error == SCN_OK && part.data != NULL);
+        if (error == SCN_OK && bytes != info.bytes)
+                error = scn_journal_damage(journal, info.revision, "the checkpoint's size is wrong", fault);
+        return error == SCN_OK ? check_checkpoint_digest(journal, &info, fault) : error;
+}
+
+/* From the newest to the oldest. One that is dropped meanwhile is no fault. */
+static enum scn_error check_checkpoints(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        scn_revision at_most = SCN_REVISION_MAX;
+
+        while (true) {
+                struct scn_checkpoint_reader *reader;
+                enum scn_error error = scn_checkpoint_reader_create(journal, at_most, &reader, fault);
+                if (error != SCN_OK || reader == NULL)
+                        return error;
+                const scn_revision revision = scn_checkpoint_reader_info(reader).revision;
+                error = check_checkpoint(journal, reader, fault);
+                scn_checkpoint_reader_destroy(reader);
+                if (error != SCN_OK && error != SCN_E_NO_CHECKPOINT)
+                        return error;
+                if (revision == 0)
+                        return SCN_OK;
+                at_most = revision - 1;
+        }
+}
+
+enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        enum scn_error error = check_structure(journal, fault);
+
+        if (error == SCN_OK)
+                error = check_transactions(journal, fault);
+        if (error == SCN_OK)
+                error = check_tables(journal, fault);
+        if (error == SCN_OK)
+                error = check_checkpoints(journal, fault);
+        return error;
+}
