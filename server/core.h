@@ -57,8 +57,9 @@ struct scn_view {
         struct scn_view_group *group;
         struct scn_session *session;
         uint64_t number;
-        scn_revision cursor;
-        bool is_fresh; /* nothing sent yet, or the horizon has passed the cursor */
+        scn_revision cursor; /* what it holds is what its filter gives here ... */
+        scn_revision told;   /* ... and gave at the end of the last delta sent: between, nothing changed in it */
+        bool is_fresh;       /* nothing sent yet, or the horizon has passed the cursor */
 };
 
 /* Views that share encodings: an observer of the room's `published`, with its channels as mask. */
@@ -101,8 +102,10 @@ struct scn_session {
         struct scn_queued *inbox_first;
         struct scn_queued *inbox_last;
         size_t inbox_bytes;
-        uint64_t asked; /* number of a repeat whose stored answer is being looked up */
-        bool is_asking; /* something at the head of the inbox waits for a job */
+        bool is_asking;  /* something at the head of the inbox waits for a job */
+        bool has_repeat; /* the edit at the head has a number that came before: its stored answer is wanted ... */
+        uint64_t repeat_number;
+        struct scn_digest repeat_hash; /* ... if it is the same edit */
         bool has_stopped_reading;
         struct scn_queued *staged_first; /* parts of an edit that has more to come, in order */
         struct scn_queued *staged_last;
@@ -210,8 +213,8 @@ void scn_room_leave(struct scn_session *session);
 void scn_room_tick(struct scn_room *room);
 /* Serves sessions that wait for the room to be open, or for the journal to be free to ask. */
 void scn_room_greet(struct scn_room *room);
-/* Looks up what the edit at the head of the inbox was answered when its number first came; it waits meanwhile. */
-void scn_room_ask_repeat(struct scn_session *session, uint64_t number, struct scn_digest hash);
+/* Looks up the stored answers that repeats are waiting for; only while no batch is in flight. */
+void scn_room_ask_repeats(struct scn_room *room);
 /* True if what the document says can no longer be lost. */
 bool scn_room_is_settled(const struct scn_room *room);
 void scn_room_close(struct scn_room *room);

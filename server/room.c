@@ -135,6 +135,8 @@ static void done_client(struct scn_job *job)
         }
         scn_journal_page_destroy(asked->page);
         scn_free(asked);
+        scn_room_greet(room);
+        scn_room_ask_repeats(room);
 }
 
 /* SQLite handles are used by one thread at a time: nothing is asked while a batch is in flight. */
@@ -173,9 +175,15 @@ void scn_room_greet(struct scn_room *room)
         }
 }
 
-void scn_room_ask_repeat(struct scn_session *session, uint64_t number, struct scn_digest hash)
+void scn_room_ask_repeats(struct scn_room *room)
 {
-        (void)ask_client(session, true, number, hash);
+        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                if (session->state == SCN_SESSION_OPEN && session->has_repeat && !session->is_asking &&
+                        ask_client(session, true, session->repeat_number, session->repeat_hash)) {
+                        session->has_repeat = false;
+                        return;
+                }
+        }
 }
 
 struct open_job {

@@ -368,7 +368,9 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         }
         const struct scn_digest hash = chain_hash(session, payload);
         if (is_repeat) {
-                scn_room_ask_repeat(session, message.as.edit.number, hash);
+                session->has_repeat = true;
+                session->repeat_number = message.as.edit.number;
+                session->repeat_hash = hash;
                 return false;
         }
         batch->bytes_taken += payload.size;
@@ -517,6 +519,7 @@ static void go_on(struct scn_room *room)
                 }
         }
         scn_room_greet(room);
+        scn_room_ask_repeats(room);
 }
 
 static void done_batch(struct scn_job *job)
@@ -572,4 +575,5 @@ void scn_room_turn(struct scn_room *room)
                 publish(room, batch);
         }
         destroy_batch(batch);
+        scn_room_ask_repeats(room);
 }

@@ -115,11 +115,12 @@ static void send_part(
 static void send_encoding(struct scn_view *view, const struct encoding *encoding)
 {
         const scn_revision revision = scn_document_revision(view->group->room->document);
-        const uint64_t back = encoding->is_fresh ? revision : revision - encoding->from;
+        const uint64_t back = encoding->is_fresh ? revision : revision - view->told;
         for (size_t i = 0; i < encoding->count && view->session->state == SCN_SESSION_OPEN; i++) {
                 send_part(view, encoding->parts[i], revision, back, i + 1 < encoding->count);
         }
         view->cursor = revision;
+        view->told = encoding->count > 0 ? revision : view->told;
         view->is_fresh = false;
 }
 
@@ -307,6 +308,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
                 .session = session,
                 .number = message->view,
                 .cursor = is_resumed ? message->rev : 0,
+                .told = is_resumed ? message->rev : 0,
                 .is_fresh = !is_resumed,
         };
         session->views = view;

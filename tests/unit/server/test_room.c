@@ -8,7 +8,9 @@
 #include "tests/lib/test.h"
 
 #include "protocol/base/uid.h"
+#include "protocol/scene/digest.h"
 #include "protocol/wire/columns.h"
+#include "protocol/wire/ops.h"
 
 #include <string.h>
 
