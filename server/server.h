@@ -20,6 +20,7 @@ struct scn_session;
 struct scn_job {
         void (*run)(struct scn_job *job);  /* on a worker thread; touches only what the job owns */
         void (*done)(struct scn_job *job); /* on the loop, once, after run; the job is not touched afterwards */
+        struct scn_job *next;              /* the host's, from submit until done: submitting cannot fail */
 };
 
 enum scn_log_level {
@@ -76,6 +77,8 @@ void scn_session_destroy(struct scn_session *session);
 
 /* Bytes that arrived. What they cause comes out through scn_session_output(), now or later. */
 void scn_session_feed(struct scn_session *session, const void *bytes, size_t size);
+/* No more bytes will come; the peer may still read. What was asked is answered, then the session ends. */
+void scn_session_end_input(struct scn_session *session);
 /* False: read no more from this connection until wake is called for it (its inbox is full, or it does not drain). */
 bool scn_session_wants_input(const struct scn_session *session);
 
