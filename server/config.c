@@ -268,8 +268,8 @@ static bool read_line(struct source *source, char *line, unsigned number)
                 return true;
         char *equals = strchr(line, '=');
         if (equals == NULL) {
-                scn_problem_set(source->problem, "%s:%u: %s: is not of the form name = value", source->path, number,
-                        line);
+                scn_problem_set(
+                        source->problem, "%s:%u: %s: is not of the form name = value", source->path, number, line);
                 return false;
         }
         *equals = '\0';

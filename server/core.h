@@ -107,6 +107,8 @@ struct scn_session {
         uint64_t repeat_number;
         struct scn_digest repeat_hash; /* ... if it is the same edit */
         bool has_stopped_reading;
+        bool has_no_more_input;
+        uint32_t answers_due;            /* edits in the room's batch */
         struct scn_queued *staged_first; /* parts of an edit that has more to come, in order */
         struct scn_queued *staged_last;
         size_t staged_bytes;

@@ -228,7 +228,7 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
                 scn_session_fail(session, request, SCN_E_NO_MEMORY, NULL);
                 return;
         }
-        manage->job = (struct scn_job){run_manage, done_manage};
+        manage->job = (struct scn_job){.run = run_manage, .done = done_manage};
         manage->server = server;
         manage->session = session->number;
         manage->request = request;

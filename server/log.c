@@ -186,8 +186,8 @@ static void end_window(struct scn_log *log, struct scn_log_kind *kind)
         char text[64];
 
         if (kind->lines_count > SCN_LOG_LINES_MAX) {
-                (void)snprintf(text, sizeof text, "suppressed %" PRIu64 " like this",
-                        kind->lines_count - SCN_LOG_LINES_MAX);
+                (void)snprintf(
+                        text, sizeof text, "suppressed %" PRIu64 " like this", kind->lines_count - SCN_LOG_LINES_MAX);
                 emit(log, kind->level, kind->name, text);
         }
         kind->lines_count = 0;

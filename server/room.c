@@ -152,7 +152,7 @@ static bool ask_client(struct scn_session *session, bool is_number, uint64_t num
                 scn_session_end(session, SCN_E_NO_MEMORY, NULL);
                 return false;
         }
-        asked->job = (struct scn_job){run_client, done_client};
+        asked->job = (struct scn_job){.run = run_client, .done = done_client};
         asked->room = room;
         asked->session = session->number;
         asked->client = session->client;
@@ -283,7 +283,7 @@ static bool submit_open(struct scn_room *room, bool create)
         if (open == NULL) {
                 return false;
         }
-        open->job = (struct scn_job){run_open, done_open};
+        open->job = (struct scn_job){.run = run_open, .done = done_open};
         open->room = room;
         open->wish = (struct scn_open_wish){
                 .storage = server->storage,
@@ -392,7 +392,7 @@ void scn_room_close(struct scn_room *room)
                 if (close == NULL) {
                         return; /* later */
                 }
-                close->job = (struct scn_job){run_close, done_close};
+                close->job = (struct scn_job){.run = run_close, .done = done_close};
                 close->server = server;
                 close->journal = room->journal;
                 server->jobs_count++;

@@ -314,7 +314,23 @@ static void answer_fault(struct scn_session *session, enum scn_error error, cons
         }
 }
 
-void scn_session_pump(struct scn_session *session)
+/* The peer has said its last and has been answered. */
+static void end_if_done(struct scn_session *session)
+{
+        if (session->has_no_more_input && session->state != SCN_SESSION_ENDED && session->inbox_first == NULL &&
+                !session->is_asking && session->answers_due == 0 && session->state != SCN_SESSION_OPENING) {
+                session->state = SCN_SESSION_ENDED;
+                wake(session);
+        }
+}
+
+void scn_session_end_input(struct scn_session *session)
+{
+        session->has_no_more_input = true;
+        end_if_done(session);
+}
+
+static void pump(struct scn_session *session)
 {
         while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking) {
                 struct scn_message message;
@@ -330,6 +346,12 @@ void scn_session_pump(struct scn_session *session)
                         scn_session_pop(session);
                 }
         }
+}
+
+void scn_session_pump(struct scn_session *session)
+{
+        pump(session);
+        end_if_done(session);
 }
 
 /* Edits wait at the head of the inbox, so what stands there while nothing is asked is one, or waits like one. */

@@ -187,6 +187,7 @@ static bool push_entry(struct scn_batch *batch, struct scn_entry entry)
                 return false;
         }
         batch->entries[batch->entries_count++] = entry;
+        entry.session->answers_due++;
         return true;
 }
 
@@ -466,6 +467,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                         scn_document_settle(room->document, entry->changes);
                 }
                 if (entry->session != NULL) {
+                        entry->session->answers_due--;
                         scn_session_send_shared(entry->session, entry->answer);
                 }
         }
@@ -487,9 +489,13 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
-                if (entry->session != NULL && entry->changes != NULL) {
+                if (entry->session == NULL) {
+                        continue;
+                }
+                entry->session->answers_due--;
+                if (entry->changes != NULL) {
                         scn_answer_refused(entry->session, entry->number, error);
-                } else if (entry->session != NULL) {
+                } else {
                         scn_session_send_shared(entry->session, entry->answer);
                 }
         }
@@ -562,7 +568,7 @@ void scn_room_turn(struct scn_room *room)
         room->batch = batch;
         fill_batch(room, batch);
         if (batch->drafts_count > 0 && make_transactions(batch)) {
-                batch->job = (struct scn_job){run_batch, done_batch};
+                batch->job = (struct scn_job){.run = run_batch, .done = done_batch};
                 options->submit(options->data, &batch->job);
                 return;
         }
