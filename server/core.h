@@ -33,6 +33,7 @@
 #define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
 #define SCN_TURN_EDITS_MAX 4096u
 #define SCN_TURN_BYTES_MAX (4u << 20)
+#define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
 #define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
@@ -168,7 +169,8 @@ struct scn_server {
         uint64_t sessions_ever;
         struct scn_room *rooms;
         uint32_t rooms_count;
-        uint32_t jobs_count; /* under way that name no room */
+        uint32_t jobs_count;         /* under way that name no room */
+        uint32_t history_jobs_count; /* of these, questions about the past */
         bool is_stopping;
 };
 

@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "server/core.h"
+#include "server/history.h"
 
 #include <string.h>
 
@@ -373,18 +374,27 @@ static bool on_world(struct scn_session *session, const struct scn_message *mess
         if (message->as.world.durable && !scn_room_is_settled(session->room)) {
                 return false;
         }
+        if (message->as.world.at.data != NULL) {
+                return scn_history_ask(session, message);
+        }
         scn_handle_world(session, &message->as.world);
         return true;
 }
 
 static bool on_tree(struct scn_session *session, const struct scn_message *message)
 {
+        if (message->as.tree.at.data != NULL) {
+                return scn_history_ask(session, message);
+        }
         scn_handle_tree(session, &message->as.tree);
         return true;
 }
 
 static bool on_digest(struct scn_session *session, const struct scn_message *message)
 {
+        if (message->as.digest.at.data != NULL) {
+                return scn_history_ask(session, message);
+        }
         scn_handle_digest(session, &message->as.digest);
         return true;
 }
@@ -393,6 +403,11 @@ static bool on_info(struct scn_session *session, const struct scn_message *messa
 {
         scn_handle_info(session, message->as.info.request);
         return true;
+}
+
+static bool on_history(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_history_ask(session, message);
 }
 
 static bool on_unsupported(struct scn_session *session, const struct scn_message *message)
@@ -422,9 +437,9 @@ static const struct {
         {SCN_MESSAGE_tree, true, on_tree},
         {SCN_MESSAGE_digest, true, on_digest},
         {SCN_MESSAGE_info, true, on_info},
-        {SCN_MESSAGE_log, true, on_unsupported},
-        {SCN_MESSAGE_replay, true, on_unsupported},
-        {SCN_MESSAGE_verify, true, on_unsupported},
+        {SCN_MESSAGE_log, true, on_history},
+        {SCN_MESSAGE_replay, true, on_history},
+        {SCN_MESSAGE_verify, true, on_history},
         {SCN_MESSAGE_backup, true, on_unsupported},
 };
 

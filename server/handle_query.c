@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/scene/digest.h"
 #include "protocol/scene/transform.h"
+#include "server/answers.h"
 #include "server/core.h"
 
 #include <stdio.h>
@@ -14,37 +15,89 @@
 #define BODY_BYTES_MAX (SCN_MESSAGE_BYTES_MAX - 64)
 #define TREE_PART_BYTES (256u << 10)
 
-static void send_body(struct scn_session *session, uint64_t request, struct scn_buffer *body, bool more)
+/* --- Answers gathered, on the loop or on a worker --- */
+
+void scn_answers_finish(struct scn_answers *answers)
+{
+        for (size_t i = 0; i < answers->count; i++) {
+                scn_shared_bytes_unref(answers->frames[i]);
+        }
+        scn_free(answers->frames);
+        *answers = (struct scn_answers){0};
+}
+
+void scn_answers_fail(struct scn_answers *answers, enum scn_error error)
+{
+        answers->error = answers->error == SCN_OK ? error : answers->error;
+}
+
+void scn_answers_add_message(struct scn_answers *answers, const struct scn_message *message)
+{
+        if (answers->error != SCN_OK) {
+                return;
+        }
+        struct scn_shared_bytes *frame = scn_session_frame(message);
+        if (frame == NULL ||
+                !scn_grow((void **)&answers->frames, &answers->capacity, sizeof(struct scn_shared_bytes *),
+                        answers->count + 1, SIZE_MAX)) {
+                scn_shared_bytes_unref(frame);
+                scn_answers_fail(answers, SCN_E_NO_MEMORY);
+                return;
+        }
+        answers->frames[answers->count++] = frame;
+        answers->bytes += frame->size;
+}
+
+void scn_answers_add(struct scn_answers *answers, struct scn_packer *packer, bool more)
 {
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_answer);
-        message.as.answer.request = request;
-        message.as.answer.body = (struct scn_slice){body->data, (uint32_t)body->size};
+        message.as.answer.request = answers->request;
+        message.as.answer.body = (struct scn_slice){packer->buffer->data, (uint32_t)packer->buffer->size};
         message.as.answer.more = more;
-        if (session->room != NULL && session->room->document != NULL) {
-                message.as.answer.rev = scn_document_revision(session->room->document);
-                message.as.answer.durable = session->room->durable;
-        }
-        scn_session_send(session, &message);
-}
-
-static void finish(struct scn_session *session, uint64_t request, struct scn_packer *packer)
-{
-        if (packer->error == SCN_OK) {
-                send_body(session, request, packer->buffer, false);
+        message.as.answer.rev = answers->rev;
+        message.as.answer.durable = answers->durable;
+        if (packer->error != SCN_OK) {
+                scn_answers_fail(answers, packer->error);
         } else {
-                scn_session_fail(session, request, packer->error, NULL);
+                scn_answers_add_message(answers, &message);
         }
-        scn_buffer_finish(packer->buffer);
 }
 
-static bool refuse_past(struct scn_session *session, uint64_t request, struct scn_slice at)
+void scn_answers_send(struct scn_answers *answers, struct scn_session *session, const char *text)
 {
-        if (at.data == NULL) {
-                return false;
+        if (answers->error != SCN_OK) {
+                scn_session_fail(session, answers->request, answers->error, text);
+                return;
         }
-        scn_session_fail(session, request, SCN_E_UNSUPPORTED, "the past cannot be asked yet");
-        return true;
+        for (size_t i = 0; i < answers->count; i++) {
+                scn_session_send_shared(session, answers->frames[i]);
+        }
+}
+
+/* About the live document. */
+static struct scn_answers begin(const struct scn_session *session, uint64_t request)
+{
+        struct scn_answers answers = {.request = request, .rev = SCN_ABSENT, .durable = SCN_ABSENT};
+        if (session->room != NULL && session->room->document != NULL) {
+                answers.rev = scn_document_revision(session->room->document);
+                answers.durable = session->room->durable;
+        }
+        return answers;
+}
+
+static void finish(struct scn_session *session, struct scn_answers *answers)
+{
+        scn_answers_send(answers, session, NULL);
+        scn_answers_finish(answers);
+}
+
+static void finish_body(struct scn_session *session, uint64_t request, struct scn_packer *packer)
+{
+        struct scn_answers answers = begin(session, request);
+        scn_answers_add(&answers, packer, false);
+        finish(session, &answers);
+        scn_buffer_finish(packer->buffer);
 }
 
 /* --- world --- */
@@ -178,25 +231,31 @@ static void pack_world(struct scn_packer *packer, const struct scn_document *doc
         pack_floats(packer, 5, trs.s, 3);
 }
 
-void scn_handle_world(struct scn_session *session, const struct scn_message_world *message)
+void scn_query_world(
+        const struct scn_document *document, const struct scn_message_world *message, struct scn_answers *answers)
 {
         struct scn_buffer body;
         struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
         const uint32_t count = scn_unpack_array(&nodes);
-        if (refuse_past(session, message->request, message->at)) {
-                return;
-        }
         scn_buffer_init(&body, BODY_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_array(&packer, count);
         for (uint32_t i = 0; i < count && nodes.error == SCN_OK && packer.error == SCN_OK; i++) {
                 const struct scn_node_ref ref = scn_unpack_ref(&nodes);
                 if (nodes.error == SCN_OK) {
-                        pack_world(&packer, session->room->document, &ref, &message->relative);
+                        pack_world(&packer, document, &ref, &message->relative);
                 }
         }
         packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;
-        finish(session, message->request, &packer);
+        scn_answers_add(answers, &packer, false);
+        scn_buffer_finish(&body);
+}
+
+void scn_handle_world(struct scn_session *session, const struct scn_message_world *message)
+{
+        struct scn_answers answers = begin(session, message->request);
+        scn_query_world(session->room->document, message, &answers);
+        finish(session, &answers);
 }
 
 /* --- tree --- */
@@ -236,8 +295,7 @@ static void pack_node(struct scn_packer *packer, const struct scn_document *docu
 }
 
 /* A body is an array, whose count must be known first: nodes are gathered, then put behind it. */
-static void send_nodes(
-        struct scn_session *session, uint64_t request, struct scn_buffer *nodes, uint32_t count, bool more)
+static void add_nodes(struct scn_answers *answers, struct scn_buffer *nodes, uint32_t count, bool more)
 {
         struct scn_buffer body;
         scn_buffer_init(&body, BODY_BYTES_MAX);
@@ -246,11 +304,7 @@ static void send_nodes(
         if (count > 0) {
                 scn_pack_raw(&packer, (struct scn_slice){nodes->data, (uint32_t)nodes->size});
         }
-        if (packer.error == SCN_OK) {
-                send_body(session, request, &body, more);
-        } else {
-                scn_session_fail(session, request, packer.error, NULL);
-        }
+        scn_answers_add(answers, &packer, more);
         scn_buffer_finish(&body);
         scn_buffer_reset(nodes);
 }
@@ -265,17 +319,14 @@ static scn_node_id next_node(const struct scn_document *document, scn_node_id to
         return id;
 }
 
-void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message)
+void scn_query_tree(
+        const struct scn_document *document, const struct scn_message_tree *message, struct scn_answers *answers)
 {
-        const struct scn_document *document = session->room->document;
         scn_node_id top = scn_document_root(document);
-        if (refuse_past(session, message->request, message->at)) {
-                return;
-        }
         if (message->node.kind != SCN_REF_NONE) {
                 const enum scn_error error = scn_document_find(document, &message->node, &top);
                 if (error != SCN_OK) {
-                        scn_session_fail(session, message->request, error, NULL);
+                        scn_answers_fail(answers, error);
                         return;
                 }
         }
@@ -289,47 +340,61 @@ void scn_handle_tree(struct scn_session *session, const struct scn_message_tree 
                 count++;
                 id = next_node(document, top, id, message->depth);
                 if (nodes.size > TREE_PART_BYTES && id != 0) {
-                        send_nodes(session, message->request, &nodes, count, true);
+                        add_nodes(answers, &nodes, count, true);
                         count = 0;
                 }
         }
-        if (packer.error == SCN_OK) {
-                send_nodes(session, message->request, &nodes, count, false);
-        } else {
-                scn_session_fail(session, message->request, packer.error, NULL);
-        }
+        scn_answers_fail(answers, packer.error);
+        add_nodes(answers, &nodes, count, false);
         scn_buffer_finish(&nodes);
+}
+
+void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message)
+{
+        struct scn_answers answers = begin(session, message->request);
+        scn_query_tree(session->room->document, message, &answers);
+        finish(session, &answers);
 }
 
 /* --- digest, info, who --- */
 
-void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message)
+void scn_pack_digest(struct scn_packer *packer, const struct scn_digests *digests)
 {
-        const struct scn_document *document = session->room->document;
-        struct scn_digests digests = scn_document_digests(document);
-        if (refuse_past(session, message->request, message->at)) {
-                return;
-        }
-        if (message->node.kind != SCN_REF_NONE) {
-                scn_node_id id;
-                const enum scn_error error = scn_document_find(document, &message->node, &id);
-                if (error != SCN_OK) {
-                        scn_session_fail(session, message->request, error, NULL);
-                        return;
-                }
-                digests = scn_document_subtree_digests(document, id, SCN_MASK_ALL);
-        }
-        const struct scn_digest sum = scn_digests_combine(&digests, SCN_MASK_ALL);
+        const struct scn_digest sum = scn_digests_combine(digests, SCN_MASK_ALL);
         uint8_t bytes[16];
         for (int i = 0; i < 8; i++) {
                 bytes[i] = (uint8_t)(sum.high >> (56 - 8 * i));
                 bytes[8 + i] = (uint8_t)(sum.low >> (56 - 8 * i));
         }
+        scn_pack_bin(packer, bytes, sizeof bytes);
+}
+
+void scn_query_digest(
+        const struct scn_document *document, const struct scn_message_digest *message, struct scn_answers *answers)
+{
+        struct scn_digests digests = scn_document_digests(document);
+        if (message->node.kind != SCN_REF_NONE) {
+                scn_node_id id;
+                const enum scn_error error = scn_document_find(document, &message->node, &id);
+                if (error != SCN_OK) {
+                        scn_answers_fail(answers, error);
+                        return;
+                }
+                digests = scn_document_subtree_digests(document, id, SCN_MASK_ALL);
+        }
         struct scn_buffer body;
         scn_buffer_init(&body, BODY_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_bin(&packer, bytes, sizeof bytes);
-        finish(session, message->request, &packer);
+        scn_pack_digest(&packer, &digests);
+        scn_answers_add(answers, &packer, false);
+        scn_buffer_finish(&body);
+}
+
+void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message)
+{
+        struct scn_answers answers = begin(session, message->request);
+        scn_query_digest(session->room->document, message, &answers);
+        finish(session, &answers);
 }
 
 static void pack_named(struct scn_packer *packer, const char *name, uint64_t value)
@@ -360,7 +425,7 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         pack_named(&packer, "nodes", scn_document_nodes_count(room->document));
         pack_named(&packer, "horizon", scn_document_horizon(room->document));
         pack_named(&packer, "sessions", sessions);
-        finish(session, request, &packer);
+        finish_body(session, request, &packer);
 }
 
 void scn_handle_who(struct scn_session *session, uint64_t request)
@@ -389,5 +454,5 @@ void scn_handle_who(struct scn_session *session, uint64_t request)
                         scn_pack_text(&packer, at->room->name);
                 }
         }
-        finish(session, request, &packer);
+        finish_body(session, request, &packer);
 }

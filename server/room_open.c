@@ -95,14 +95,13 @@ enum scn_error scn_replay(
         return error;
 }
 
-/* The document as it was born; its root's uid is what the birth noted. */
-static enum scn_error create_born(
-        const struct scn_open_wish *wish, struct scn_journal *journal, struct scn_document **document_out)
+enum scn_error scn_document_born(
+        struct scn_journal *journal, const struct scn_document_options *wanted, struct scn_document **document_out)
 {
         struct scn_journal_state state;
         const enum scn_error error = scn_journal_state(journal, &state, NULL);
         const struct scn_slice origin = scn_journal_origin(journal);
-        struct scn_document_options options = wish->options;
+        struct scn_document_options options = *wanted;
         if (error != SCN_OK) {
                 return error;
         }
@@ -140,7 +139,7 @@ enum scn_error scn_open_document(
         if (error != SCN_OK) {
                 return error;
         }
-        error = create_born(wish, opened->journal, &opened->document);
+        error = scn_document_born(opened->journal, &wish->options, &opened->document);
         if (error == SCN_OK) {
                 error = scn_replay(opened->journal, opened->document, 0, fault);
         }

@@ -32,6 +32,10 @@ struct scn_opened_document {
 SCN_NODISCARD enum scn_error scn_open_document(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault);
 
+/* The document at revision 0; its uid and its root's are what the birth noted. SCN_E_CORRUPT, SCN_E_NO_MEMORY. */
+SCN_NODISCARD enum scn_error scn_document_born(
+        struct scn_journal *journal, const struct scn_document_options *wanted, struct scn_document **document_out);
+
 /* Does one transaction again and checks revision and digest. `ops` is scratch memory, reused. */
 SCN_NODISCARD enum scn_error scn_replay_transaction(struct scn_document *document,
         const struct scn_journal_transaction *transaction, struct scn_ops *ops, struct scn_storage_fault *fault);

@@ -85,7 +85,8 @@ extern "C" {
         X(VERSION, -67, "version", "the protocol version is not spoken here") \
         X(SILENT, -68, "silent", "nothing was heard for too long") \
         X(BAD_AUTHOR, -69, "bad_author", "the client uid belongs to another author") \
-        X(NOTHING_TO_UNDO, -70, "nothing_to_undo", "there is nothing of one's own to undo or redo")
+        X(NOTHING_TO_UNDO, -70, "nothing_to_undo", "there is nothing of one's own to undo or redo") \
+        X(BAD_TIME, -71, "bad_time", "the time is not one of the form 2026-01-31T12:00:00Z")
 /* clang-format on */
 
 enum scn_error {

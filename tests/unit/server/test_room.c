@@ -365,3 +365,98 @@ SCN_TEST(session, ends_when_hello_does_not_come_in_time)
         peer_close(&peer);
         hub_finish(&hub);
 }
+
+/* --- The past --- */
+
+static struct scn_message ask_past(struct peer *peer, enum scn_message_kind kind, scn_revision revision)
+{
+        struct scn_buffer at;
+        struct scn_message message;
+        scn_buffer_init(&at, 16);
+        struct scn_packer packer = scn_packer_to(&at);
+        scn_pack_uint(&packer, revision);
+        scn_message_init(&message, kind);
+        message.as.ping.request = 8;
+        if (kind == SCN_MESSAGE_digest) {
+                message.as.digest.at = (struct scn_slice){at.data, (uint32_t)at.size};
+        }
+        peer_send(peer, &message);
+        scn_buffer_finish(&at);
+        return peer_expect(peer, SCN_MESSAGE_answer);
+}
+
+SCN_TEST(history, answers_what_the_digest_was_at_any_revision)
+{
+        struct hub hub;
+        struct peer a;
+        uint8_t live[6][16];
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < 6; i++) {
+                const struct scn_op op = i == 4 ? scene_remove(3) : scene_add(1 + i / 3, 50 + i, "node");
+                peer_edit(&a, &op, 1);
+                (void)peer_expect(&a, SCN_MESSAGE_applied);
+                const struct scn_digest digest = ask_digest(&a);
+                for (int k = 0; k < 8; k++) {
+                        live[i][k] = (uint8_t)(digest.high >> (56 - 8 * k));
+                        live[i][8 + k] = (uint8_t)(digest.low >> (56 - 8 * k));
+                }
+        }
+        for (uint32_t i = 0; i < 6; i++) {
+                const struct scn_message answer = ask_past(&a, SCN_MESSAGE_digest, i + 1);
+                cr_assert_eq(answer.as.answer.rev, i + 1);
+                cr_assert_eq(answer.as.answer.body.size, 18);
+                cr_assert(memcmp(answer.as.answer.body.data + 2, live[i], 16) == 0, "at revision %u", i + 1);
+        }
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_digest);
+        message.as.digest.request = 9;
+        message.as.digest.at = (struct scn_slice){(const uint8_t *)"\x07", 1};
+        peer_send(&a, &message);
+        peer_expect_code(&a, SCN_MESSAGE_failed, "future");
+        message.as.digest.at = (struct scn_slice){(const uint8_t *)"\xb4"
+                                                                   "2099-01-31T12:00:00Z",
+                21};
+        peer_send(&a, &message);
+        cr_assert_eq(peer_expect(&a, SCN_MESSAGE_answer).as.answer.rev, 6);
+        message.as.digest.at = (struct scn_slice){(const uint8_t *)"\xa4"
+                                                                   "noon",
+                5};
+        peer_send(&a, &message);
+        peer_expect_code(&a, SCN_MESSAGE_failed, "bad_time");
+        peer_close(&a);
+        hub_finish(&hub);
+}
+
+SCN_TEST(history, replays_to_the_digest_that_was_recorded_live)
+{
+        struct hub hub;
+        struct peer a;
+        struct held held;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        hold(&held);
+        for (uint32_t i = 0; i < 30; i++) {
+                const struct scn_op op =
+                        i % 5 == 4 ? scene_remove(2 + i - i / 5 - 1) : scene_add(1 + (i > 9), 50 + i, "node");
+                peer_edit(&a, &op, 1);
+                (void)peer_expect(&a, SCN_MESSAGE_applied);
+        }
+        const struct scn_digest live = ask_digest(&a);
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_replay);
+        message.as.replay.request = 31;
+        message.as.replay.from = 0;
+        peer_send(&a, &message);
+        take_deltas(&a, &held);
+        cr_assert_eq(scn_document_revision(held.replica), 30);
+        cr_assert(has_digest(held.replica, live));
+        let_go(&held);
+        const struct scn_message verified = ask_past(&a, SCN_MESSAGE_verify, 0);
+        cr_assert_gt(verified.as.answer.body.size, 20);
+        const struct scn_message log = ask_past(&a, SCN_MESSAGE_log, 0);
+        struct scn_unpacker unpacker = scn_unpacker_from(log.as.answer.body);
+        cr_assert_eq(scn_unpack_array(&unpacker), 30);
+        peer_close(&a);
+        hub_finish(&hub);
+}
