@@ -326,8 +326,10 @@ enum scn_error scn_database_prepare(struct scn_database *database, enum scn_stat
         if (*statement == NULL) {
                 const int code = sqlite3_prepare_v3(
                         database->handle, texts[which], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-                if (code != SQLITE_OK)
+                if (code != SQLITE_OK) {
+                        *statement_out = NULL;
                         return scn_database_map(database, code, fault);
+                }
         }
         *statement_out = *statement;
         return SCN_OK;

@@ -10,8 +10,7 @@
 
 #include <sqlite3.h>
 
-/* Every statement is written once, here, prepared on first use, and reset after each use.
- * clang-format off */
+/* Every statement is written once, here, prepared on first use, and reset after each use. */
 #define SCN_STATEMENT_LIST(X)                                                                                          \
         X(BEGIN_READ, "BEGIN")                                                                                         \
         X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                                              \
@@ -75,7 +74,6 @@
         X(PART_DROP_UNFINISHED,                                                                                        \
                 "DELETE FROM checkpoint_parts WHERE part IN (SELECT part FROM checkpoint_parts WHERE checkpoint"       \
                 " NOT IN (SELECT checkpoint FROM checkpoints) LIMIT ?)")
-/* clang-format on */
 
 enum scn_statement {
 #define SCN_STATEMENT_ENUM(name, sql) SCN_STATEMENT_##name,

@@ -85,7 +85,7 @@ static bool decode(const char *text, size_t size, struct scn_storage_name *name)
 {
         char again[SCN_STORAGE_FILE_NAME_BYTES_MAX];
 
-        if (size > SCN_STORAGE_FILE_NAME_BYTES_MAX)
+        if (size == 0 || size > SCN_STORAGE_FILE_NAME_BYTES_MAX)
                 return false;
         name->size = 0;
         for (size_t i = 0; i < size; i++) {

@@ -29,7 +29,7 @@ static const struct check checks[] = {
                 "an epoch began before the one it follows"},
 };
 
-/* The first row of a query: its first column as an integer or, if text_out is not NULL, as text. */
+/* The first column of the first row of a query. */
 static enum scn_error query(struct scn_journal *journal, const char *sql, bool *has_row_out, int64_t *value_out,
         struct scn_storage_fault *fault)
 {
@@ -72,7 +72,7 @@ static enum scn_error check_structure(struct scn_journal *journal, struct scn_st
 static enum scn_error check_tables(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
         for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-                bool has_row;
+                bool has_row = false;
                 int64_t revision = 0;
                 const enum scn_error error = query(journal, checks[i].sql, &has_row, &revision, fault);
                 if (error != SCN_OK)
