@@ -2,36 +2,14 @@
  * Copyright 2026 the scened authors */
 #include "storage/journal.h"
 
-#include "protocol/base/alloc.h"
-#include "protocol/base/assert.h"
-#include "protocol/base/index_map.h"
 #include "protocol/base/uid.h"
 #include "storage/fault.h"
 
 #include <string.h>
 
-/* Clients in one batch: more than a room's turn has edits. */
-#define CLIENTS_MAX ((size_t)1 << 24)
-
-/* A client of the batch, as the file knows it and with what the batch adds. */
-struct batch_client {
-        struct scn_uid uid;
-        struct scn_slice author; /* in the batch */
-        int64_t id;
-        uint64_t last_number;
-        scn_revision first_revision; /* in the batch */
-        scn_revision last_revision;
-};
-
 struct batch {
         struct scn_journal *journal;
-        struct batch_client *clients; /* owned */
-        size_t count;
-        size_t capacity;
-        struct scn_index_map map;
-        uint32_t latest; /* the client looked for last, or SCN_INDEX_MAP_NONE */
-        int64_t next_record;
-        uint64_t journal_bytes;
+        uint64_t journal_bytes; /* up to the transaction added last */
         struct scn_storage_fault *fault;
 };
 
@@ -66,9 +44,12 @@ static enum scn_error check_transaction(const struct batch *batch, const struct 
 static enum scn_error check_batch(
         struct batch *batch, const struct scn_journal_transaction *transactions, uint32_t count)
 {
+        struct scn_client_cache *clients = &batch->journal->clients;
         struct scn_journal_tail tail;
         enum scn_error error = scn_journal_tail(batch->journal, &tail, batch->fault);
 
+        if (error == SCN_OK && !(clients->is_loaded && clients->last_revision == tail.revision))
+                error = scn_client_cache_load(batch->journal, tail.revision, batch->fault);
         batch->journal_bytes = tail.journal_bytes;
         for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
                 if (transactions[i].revision != tail.revision + 1)
@@ -82,152 +63,16 @@ static enum scn_error check_batch(
         return error;
 }
 
-/* ---------------------------------------------------------------- clients */
-
-struct client_key {
-        struct scn_uid uid;
-        struct scn_slice author;
-};
-
-/* The server is a client for each author it writes for. */
-static uint64_t hash_client(struct scn_checksum *checksum, struct scn_uid uid, struct scn_slice author)
-{
-        scn_checksum_bytes(checksum, (struct scn_slice){uid.bytes, sizeof uid.bytes});
-        scn_checksum_bytes(checksum, author.size != 0 ? author : (struct scn_slice){0});
-        return (uint64_t)scn_checksum_take(checksum);
-}
-
-static uint64_t hash_ref(const void *owner, uint32_t ref)
-{
-        const struct batch *batch = owner;
-        return hash_client(&batch->journal->checksum, batch->clients[ref].uid, batch->clients[ref].author);
-}
-
-static bool slices_equal(struct scn_slice a, struct scn_slice b)
-{
-        return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
-}
-
-static bool match_ref(const void *owner, uint32_t ref, const void *key)
-{
-        const struct batch *batch = owner;
-        const struct client_key *wanted = key;
-        return scn_uid_equal(batch->clients[ref].uid, wanted->uid) &&
-                slices_equal(batch->clients[ref].author, wanted->author);
-}
-
-/* Gives a client that the file does not know its row. */
-static enum scn_error add_client(struct batch *batch, struct batch_client *client)
-{
-        struct scn_database *database = &batch->journal->database;
-        sqlite3_stmt *statement;
-        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_CLIENT_ADD, &statement, batch->fault);
-
-        if (error != SCN_OK)
-                return error;
-        scn_database_bind_blob(statement, 1, (struct scn_slice){client->uid.bytes, sizeof client->uid.bytes});
-        scn_database_bind_text(statement, 2, client->author);
-        error = scn_database_run(database, statement, batch->fault);
-        client->id = sqlite3_last_insert_rowid(database->handle);
-        return error;
-}
-
-/* The file's row for the client; id 0 if there is none. */
-static enum scn_error look_up_client(struct batch *batch, struct batch_client *client, scn_revision revision)
-{
-        struct scn_database *database = &batch->journal->database;
-        const bool is_server = scn_uid_is_none(client->uid);
-        sqlite3_stmt *statement;
-        bool has_row;
-        enum scn_error error = scn_database_prepare(database,
-                is_server ? SCN_STATEMENT_CLIENT_FIND_AUTHOR : SCN_STATEMENT_CLIENT_FIND, &statement, batch->fault);
-
-        if (error != SCN_OK)
-                return error;
-        scn_database_bind_blob(statement, 1, (struct scn_slice){client->uid.bytes, sizeof client->uid.bytes});
-        if (is_server)
-                scn_database_bind_text(statement, 2, client->author);
-        error = scn_database_step(database, statement, &has_row, batch->fault);
-        if (error != SCN_OK || !has_row)
-                return error;
-        client->id = sqlite3_column_int64(statement, 0);
-        if (!is_server && !slices_equal(scn_database_column(statement, 1), client->author))
-                error = bad_batch(batch, revision, "the client belongs to another author");
-        sqlite3_reset(statement);
-        return error;
-}
-
-static enum scn_error look_up_number(struct batch *batch, struct batch_client *client)
-{
-        struct scn_journal_client_run run;
-        enum scn_error error = scn_journal_last_run(batch->journal, client->id, &run, batch->fault);
-
-        client->last_number = run.last_number;
-        return error;
-}
-
-static enum scn_error resolve_client(
-        struct batch *batch, const struct scn_journal_transaction *transaction, uint32_t *ref_out)
-{
-        const struct client_key key = {transaction->client, transaction->author};
-
-        if (batch->latest != SCN_INDEX_MAP_NONE && match_ref(batch, batch->latest, &key)) {
-                *ref_out = batch->latest;
-                return SCN_OK;
-        }
-        const uint64_t hash = hash_client(&batch->journal->checksum, key.uid, key.author);
-        *ref_out = batch->latest = scn_index_map_find(&batch->map, hash, &key);
-        if (batch->latest != SCN_INDEX_MAP_NONE)
-                return SCN_OK;
-
-        struct batch_client client = {.uid = key.uid, .author = key.author};
-        enum scn_error error = look_up_client(batch, &client, transaction->revision);
-        if (error == SCN_OK && client.id == 0)
-                error = add_client(batch, &client);
-        else if (error == SCN_OK && !scn_uid_is_none(client.uid))
-                error = look_up_number(batch, &client);
-        if (error != SCN_OK)
-                return error;
-        if (!scn_grow((void **)&batch->clients, &batch->capacity, sizeof client, batch->count + 1, CLIENTS_MAX) ||
-                !scn_index_map_reserve(&batch->map, (uint32_t)batch->count + 1))
-                return scn_fault_set(batch->fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
-        batch->clients[batch->count] = client;
-        *ref_out = batch->latest = (uint32_t)batch->count++;
-        scn_index_map_add(&batch->map, hash, *ref_out);
-        return SCN_OK;
-}
-
 static enum scn_error note_number(
-        const struct batch *batch, struct batch_client *client, const struct scn_journal_transaction *transaction)
+        const struct batch *batch, struct scn_client_entry *client, const struct scn_journal_transaction *transaction)
 {
-        if (scn_uid_is_none(client->uid))
-                return SCN_OK;
-        if (transaction->number <= client->last_number)
+        if (!scn_uid_is_none(client->uid) && transaction->number <= client->last_number)
                 return bad_batch(batch, transaction->revision, "the client's number has not risen");
         client->last_number = transaction->number;
         client->last_revision = transaction->revision;
         if (client->first_revision == 0)
                 client->first_revision = transaction->revision;
         return SCN_OK;
-}
-
-static enum scn_error add_runs(struct batch *batch)
-{
-        struct scn_database *database = &batch->journal->database;
-        sqlite3_stmt *statement;
-        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RUN_ADD, &statement, batch->fault);
-
-        for (size_t i = 0; i < batch->count && error == SCN_OK; i++) {
-                const struct batch_client *client = &batch->clients[i];
-                if (scn_uid_is_none(client->uid))
-                        continue;
-                sqlite3_bind_int64(statement, 1, client->id);
-                sqlite3_bind_int64(statement, 2, (int64_t)client->last_number);
-                sqlite3_bind_int64(statement, 3, (int64_t)client->first_revision);
-                sqlite3_bind_int64(statement, 4, (int64_t)client->last_revision);
-                error = scn_database_run(database, statement, batch->fault);
-        }
-        return error;
 }
 
 /* ------------------------------------------------------------------- rows */
@@ -290,7 +135,7 @@ static enum scn_error add_record_row(struct batch *batch, scn_revision revision,
 
         if (error != SCN_OK)
                 return error;
-        sqlite3_bind_int64(statement, 1, batch->next_record++);
+        sqlite3_bind_int64(statement, 1, batch->journal->clients.next_record++);
         sqlite3_bind_int64(statement, 2, (int64_t)revision);
         sqlite3_bind_int64(statement, 3, position);
         sqlite3_bind_int64(statement, 4, part);
@@ -328,14 +173,16 @@ static enum scn_error add_records(
         const bool is_answer_long = transaction->answer.size > SCN_JOURNAL_ANSWER_BYTES_MAX;
         enum scn_error error = SCN_OK;
 
-        row->first_record = batch->next_record;
+        const int64_t *next_record = &batch->journal->clients.next_record;
+
+        row->first_record = *next_record;
         for (uint32_t i = row->has_inline ? 1 : 0; i < transaction->records_count && error == SCN_OK; i++)
                 error = add_record(batch, transaction->revision, i, &transaction->records[i]);
         if (is_answer_long && error == SCN_OK) {
                 const struct scn_journal_record answer = {.after = transaction->answer};
                 error = add_record(batch, transaction->revision, SCN_JOURNAL_POSITION_ANSWER, &answer);
         }
-        row->has_records = batch->next_record != row->first_record;
+        row->has_records = *next_record != row->first_record;
         row->records_checksum = scn_checksum_take(&batch->journal->checksum);
         return error;
 }
@@ -409,11 +256,11 @@ static enum scn_error add_transaction(struct batch *batch, const struct scn_jour
         struct scn_database *database = &batch->journal->database;
         struct scn_journal_row row = {.has_inline = is_inline(transaction)};
         sqlite3_stmt *statement;
-        uint32_t client;
-        enum scn_error error = resolve_client(batch, transaction, &client);
+        struct scn_client_entry *client;
+        enum scn_error error = scn_client_cache_resolve(batch->journal, transaction, &client, batch->fault);
 
         if (error == SCN_OK)
-                error = note_number(batch, &batch->clients[client], transaction);
+                error = note_number(batch, client, transaction);
         if (error == SCN_OK)
                 error = add_records(batch, transaction, &row);
         if (error == SCN_OK)
@@ -424,7 +271,7 @@ static enum scn_error add_transaction(struct batch *batch, const struct scn_jour
         row.journal_bytes = (int64_t)batch->journal_bytes;
         if (row.has_inline)
                 row.record = transaction->records[0];
-        bind_transaction(statement, transaction, &row, batch->clients[client].id);
+        bind_transaction(statement, transaction, &row, client->id);
         const struct scn_slice answer = transaction->answer.size <= SCN_JOURNAL_ANSWER_BYTES_MAX
                 ? scn_journal_present(transaction->answer)
                 : (struct scn_slice){0};
@@ -432,38 +279,23 @@ static enum scn_error add_transaction(struct batch *batch, const struct scn_jour
         return scn_database_run(database, statement, batch->fault);
 }
 
-static enum scn_error find_next_record(struct batch *batch)
-{
-        struct scn_database *database = &batch->journal->database;
-        sqlite3_stmt *statement;
-        bool has_row;
-        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RECORD_LAST, &statement, batch->fault);
-
-        if (error == SCN_OK)
-                error = scn_database_step(database, statement, &has_row, batch->fault);
-        if (error != SCN_OK)
-                return error;
-        batch->next_record = has_row ? sqlite3_column_int64(statement, 0) + 1 : 1;
-        sqlite3_reset(statement);
-        return SCN_OK;
-}
-
 /* Inside a write transaction. */
 static enum scn_error add_batch(struct batch *batch, const struct scn_journal_transaction *transactions, uint32_t count)
 {
         enum scn_error error = check_batch(batch, transactions, count);
 
-        if (error == SCN_OK)
-                error = find_next_record(batch);
-        for (uint32_t i = 0; i < count && error == SCN_OK; i++)
+        for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
                 error = add_transaction(batch, &transactions[i]);
-        return error == SCN_OK ? add_runs(batch) : error;
+                if (error == SCN_OK && transactions[i].revision % SCN_JOURNAL_WINDOW == 0)
+                        error = scn_client_cache_end_window(batch->journal, batch->fault);
+        }
+        return error;
 }
 
 enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_journal_transaction *transactions,
         uint32_t count, struct scn_storage_fault *fault)
 {
-        struct batch batch = {.journal = journal, .latest = SCN_INDEX_MAP_NONE, .fault = fault};
+        struct batch batch = {.journal = journal, .fault = fault};
 
         if (count == 0)
                 return SCN_OK;
@@ -471,17 +303,17 @@ enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_
         if (error != SCN_OK)
                 return error;
         scn_checksum_reset(&journal->checksum); /* an append that failed may have left something */
-        scn_index_map_init(&batch.map, &batch, hash_ref, match_ref);
         error = add_batch(&batch, transactions, count);
-        scn_index_map_finish(&batch.map);
-        scn_free(batch.clients);
-        if (error != SCN_OK) {
+        if (error == SCN_OK)
+                error = scn_database_commit(&journal->database, fault);
+        else
                 scn_database_rollback(&journal->database);
+        if (error != SCN_OK) {
+                scn_client_cache_clear(&journal->clients);
                 return error;
         }
-        error = scn_database_commit(&journal->database, fault);
+        journal->clients.last_revision = transactions[count - 1].revision;
         /* What is stored is stored, whether or not the write-ahead file can be emptied. */
-        if (error == SCN_OK)
-                scn_database_upkeep_if_late(&journal->database);
-        return error;
+        scn_database_upkeep_if_late(&journal->database);
+        return SCN_OK;
 }

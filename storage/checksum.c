@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+#define _DEFAULT_SOURCE /* htole64() */
 #include "storage/checksum.h"
 
 #include "protocol/base/alloc.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -43,8 +45,9 @@ void scn_checksum_integer(struct scn_checksum *checksum, int64_t value)
 {
         if (sizeof checksum->buffer - checksum->size < sizeof value)
                 empty_buffer(checksum);
-        for (size_t i = 0; i < sizeof value; i++)
-                checksum->buffer[checksum->size++] = (uint8_t)((uint64_t)value >> (8 * i));
+        const uint64_t little = htole64((uint64_t)value);
+        memcpy(checksum->buffer + checksum->size, &little, sizeof little);
+        checksum->size += sizeof little;
 }
 
 void scn_checksum_bytes(struct scn_checksum *checksum, struct scn_slice bytes)

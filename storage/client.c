@@ -84,6 +84,40 @@ static enum scn_error find_row(struct scn_journal *journal, struct scn_uid uid, 
         return error;
 }
 
+/* What the client has done in the window that is not full yet, if anything. */
+static enum scn_error look_in_window(struct scn_journal *journal, int64_t client, struct scn_journal_client_run *run,
+        struct scn_storage_fault *fault)
+{
+        struct scn_journal_tail tail;
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_journal_tail(journal, &tail, fault);
+
+        if (error == SCN_OK)
+                error = scn_database_prepare(&journal->database, SCN_STATEMENT_WINDOW_LAST, &statement, fault);
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)scn_client_window_start(tail.revision));
+        sqlite3_bind_int64(statement, 2, client);
+        error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK || !has_row)
+                return error;
+        *run = (struct scn_journal_client_run){
+                .last_number = (uint64_t)sqlite3_column_int64(statement, 0),
+                .last_revision = (scn_revision)sqlite3_column_int64(statement, 1),
+                .last_time_us = sqlite3_column_int64(statement, 2),
+        };
+        sqlite3_reset(statement);
+        return SCN_OK;
+}
+
+static enum scn_error find_last(struct scn_journal *journal, int64_t client, struct scn_journal_client_run *run_out,
+        struct scn_storage_fault *fault)
+{
+        const enum scn_error error = scn_journal_last_run(journal, client, run_out, fault);
+        return error == SCN_OK ? look_in_window(journal, client, run_out, fault) : error;
+}
+
 enum scn_error scn_journal_find_client(struct scn_journal *journal, struct scn_uid uid,
         struct scn_journal_client *client_out, bool *found_out, struct scn_storage_fault *fault)
 {
@@ -95,7 +129,7 @@ enum scn_error scn_journal_find_client(struct scn_journal *journal, struct scn_u
                 return error;
         error = find_row(journal, uid, &row, client_out, fault);
         if (error == SCN_OK && row != 0)
-                error = scn_journal_last_run(journal, row, &run, fault);
+                error = find_last(journal, row, &run, fault);
         scn_database_end_read(&journal->database);
         *found_out = error == SCN_OK && row != 0;
         client_out->last_number = run.last_number;
@@ -104,22 +138,28 @@ enum scn_error scn_journal_find_client(struct scn_journal *journal, struct scn_u
         return error;
 }
 
-/* Where in the journal the number is to be looked for; first_out 0: nowhere. */
+/* Where in the journal the number is to be looked for: in a run, or else in the window that is not full yet. */
 static enum scn_error find_run(struct scn_journal *journal, int64_t client, uint64_t number, int64_t *first_out,
         int64_t *last_out, struct scn_storage_fault *fault)
 {
+        struct scn_journal_tail tail;
         sqlite3_stmt *statement;
         bool has_row;
         enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_RUN_FIND, &statement, fault);
 
-        *first_out = 0;
         if (error != SCN_OK)
                 return error;
         sqlite3_bind_int64(statement, 1, client);
         sqlite3_bind_int64(statement, 2, (int64_t)number);
         error = scn_database_step(&journal->database, statement, &has_row, fault);
-        if (error != SCN_OK || !has_row)
+        if (error != SCN_OK)
                 return error;
+        if (!has_row) {
+                error = scn_journal_tail(journal, &tail, fault);
+                *first_out = (int64_t)scn_client_window_start(tail.revision) + 1;
+                *last_out = (int64_t)tail.revision;
+                return error;
+        }
         *first_out = sqlite3_column_int64(statement, 0);
         *last_out = sqlite3_column_int64(statement, 1);
         sqlite3_reset(statement);
@@ -130,14 +170,14 @@ static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid 
         scn_revision *revision_out, struct scn_storage_fault *fault)
 {
         sqlite3_stmt *statement;
-        int64_t client, first, last;
+        int64_t client, first = 0, last = 0;
         bool has_row;
         enum scn_error error = find_row(journal, uid, &client, NULL, fault);
 
         *revision_out = 0;
         if (error == SCN_OK && client != 0)
                 error = find_run(journal, client, number, &first, &last, fault);
-        if (error != SCN_OK || client == 0 || first == 0)
+        if (error != SCN_OK || client == 0)
                 return error;
         error = scn_database_prepare(&journal->database, SCN_STATEMENT_RUN_SEARCH, &statement, fault);
         if (error != SCN_OK)
@@ -158,12 +198,16 @@ enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_u
         struct scn_journal_page **page_out, struct scn_storage_fault *fault)
 {
         scn_revision revision = 0;
-        enum scn_error error = SCN_OK;
 
         *page_out = NULL;
         /* What is not a number that can have been stored was not stored. */
-        if (number != 0 && number <= INT64_MAX)
-                error = find_revision(journal, client, number, &revision, fault);
+        if (number == 0 || number > INT64_MAX)
+                return SCN_OK;
+        enum scn_error error = scn_database_begin_read(&journal->database, fault);
+        if (error != SCN_OK)
+                return error;
+        error = find_revision(journal, client, number, &revision, fault);
+        scn_database_end_read(&journal->database);
         if (error != SCN_OK || revision == 0)
                 return error;
         /* A transaction never changes or goes, so it may be read in another state of the file. */
@@ -177,15 +221,19 @@ enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_u
 static enum scn_error list_idle(struct scn_journal *journal, int64_t before_us, int64_t ids[FORGET_CLIENTS],
         size_t *count_out, struct scn_storage_fault *fault)
 {
+        struct scn_journal_tail tail;
         sqlite3_stmt *statement;
         bool has_row = false;
         enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_CLIENT_IDLE, &statement, fault);
 
         *count_out = 0;
+        if (error == SCN_OK)
+                error = scn_journal_tail(journal, &tail, fault);
         if (error != SCN_OK)
                 return error;
-        sqlite3_bind_int64(statement, 1, before_us);
-        sqlite3_bind_int64(statement, 2, FORGET_CLIENTS);
+        sqlite3_bind_int64(statement, 1, (int64_t)scn_client_window_start(tail.revision));
+        sqlite3_bind_int64(statement, 2, before_us);
+        sqlite3_bind_int64(statement, 3, FORGET_CLIENTS);
         do {
                 error = scn_database_step(&journal->database, statement, &has_row, fault);
                 if (error == SCN_OK && has_row && *count_out < FORGET_CLIENTS)
@@ -226,7 +274,7 @@ static enum scn_error forget(struct scn_journal *journal, int64_t before_us, con
 
         for (size_t i = 0; i<count && * budget> 0 && error == SCN_OK; i++) {
                 struct scn_journal_client_run run;
-                error = scn_journal_last_run(journal, ids[i], &run, fault);
+                error = find_last(journal, ids[i], &run, fault);
                 if (error == SCN_OK && run.last_time_us < before_us)
                         error = forget_client(journal, ids[i], budget, fault);
         }
@@ -249,6 +297,7 @@ enum scn_error scn_journal_forget_clients(
         error = scn_database_begin_write(&journal->database, fault);
         if (error != SCN_OK)
                 return error;
+        scn_client_cache_clear(&journal->clients);
         error = forget(journal, before_us, ids, count, &budget, fault);
         if (error != SCN_OK) {
                 scn_database_rollback(&journal->database);

@@ -123,6 +123,7 @@ static enum scn_error open_on(const char *path, enum scn_database_kind kind, con
                 scn_free(journal);
                 return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "%s: out of memory", path);
         }
+        scn_client_cache_init(&journal->clients);
         enum scn_error error = scn_database_open(&journal->database, path, kind, options, birth != NULL, fault);
         if (error == SCN_OK) {
                 if (birth != NULL)
@@ -167,6 +168,7 @@ void scn_journal_close(struct scn_journal *journal)
                 return;
         SCN_ASSERT(journal->children == 0);
         scn_database_finish(&journal->database);
+        scn_client_cache_finish(&journal->clients);
         scn_free(journal->origin);
         scn_checksum_finish(&journal->checksum);
         scn_free(journal);

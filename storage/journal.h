@@ -6,6 +6,7 @@
 /* What the parts of the storage know of an open journal (storage.h). */
 
 #include "storage/checksum.h"
+#include "storage/client_cache.h"
 #include "storage/database.h"
 
 /* Record 0 stands in the transaction's row if its payloads have at most so many bytes, */
@@ -23,6 +24,7 @@
 struct scn_journal {
         struct scn_database database;
         struct scn_checksum checksum;
+        struct scn_client_cache clients; /* of the handle that appends */
         struct scn_uid uid;
         int64_t created_us;
         uint8_t *origin; /* owned */
@@ -50,14 +52,14 @@ struct scn_journal_tail {
 SCN_NODISCARD enum scn_error scn_journal_tail(
         struct scn_journal *journal, struct scn_journal_tail *tail_out, struct scn_storage_fault *fault);
 
-/* The newest run of a client; all 0 if there is none. */
+/* The last thing that a client has stored; all 0 if there is none. */
 struct scn_journal_client_run {
         uint64_t last_number;
         scn_revision last_revision;
         int64_t last_time_us;
 };
 
-/* Meets the run with the transaction that it speaks of. */
+/* From the runs of full windows; meets the run with the transaction that it speaks of. */
 SCN_NODISCARD enum scn_error scn_journal_last_run(struct scn_journal *journal, int64_t client,
         struct scn_journal_client_run *run_out, struct scn_storage_fault *fault);
 

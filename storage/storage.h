@@ -289,8 +289,8 @@ SCN_NODISCARD enum scn_error scn_journal_find_answer(struct scn_journal *journal
 #define SCN_JOURNAL_CLIENT_UNUSED_US (INT64_C(30) * 24 * 3600 * 1000000)
 
 /* Forgets clients last heard of more than SCN_JOURNAL_CLIENT_UNUSED_US before now: their numbers begin anew. Their
- * transactions keep author and client. A bounded piece of work; *is_done_out says whether nothing is left to do.
- * Errors as scn_journal_append(). */
+ * transactions keep author and client. Must be called on the handle that appends. A bounded piece of work;
+ * *is_done_out says whether nothing is left to do. Errors as scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_journal_forget_clients(
         struct scn_journal *journal, int64_t now_us, bool *is_done_out, struct scn_storage_fault *fault);
 

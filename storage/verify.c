@@ -21,7 +21,8 @@ static const struct check checks[] = {
          " WHERE t.client IS NOT r.client OR t.number IS NOT r.last_number LIMIT 1",
                 "a client's run and the transaction do not agree"},
         {"SELECT max(rev) FROM transactions AS t JOIN clients AS c USING (client)"
-         " WHERE forgotten = 0 AND uid <> zeroblob(16) GROUP BY t.client"
+         " WHERE forgotten = 0 AND uid <> zeroblob(16)"
+         " AND rev <= (SELECT max(rev) FROM transactions) / 1024 * 1024 GROUP BY t.client"
          " HAVING max(number) <> ifnull((SELECT max(last_number) FROM runs AS r WHERE r.client = t.client), 0) LIMIT 1",
                 "the client's last number is not known"},
         {"SELECT rev FROM (SELECT rev, lag(rev) OVER (ORDER BY position) AS earlier FROM epochs)"

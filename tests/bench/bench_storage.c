@@ -61,8 +61,8 @@ static sqlite3_stmt *prepare(sqlite3 *handle, const char *sql)
 static void raw_open(struct raw *raw, const char *path, uint32_t row_bytes)
 {
         *raw = (struct raw){.row_bytes = row_bytes};
-        need(sqlite3_open_v2(path, &raw->handle,
-                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK,
+        need(sqlite3_open_v2(path, &raw->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                     NULL) == SQLITE_OK,
                 path);
         need(sqlite3_exec(raw->handle,
                      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
@@ -178,14 +178,13 @@ static void report(uint32_t size, double edits, const struct times *best)
         scn_bench_row("  raw SQLite, the same bytes, edits/s", edits / best->wall[RAW_SAME], "", SCN_BENCH_NO_BUDGET);
         scn_bench_row("  raw SQLite, 100 bytes, edits/s", edits / best->wall[RAW_PAYLOAD], "", SCN_BENCH_NO_BUDGET);
         scn_bench_row("  CPU an edit: seam", best->cpu[SEAM] / edits * 1e6, "us", SCN_BENCH_NO_BUDGET);
-        scn_bench_row("  CPU an edit: raw, the same bytes", best->cpu[RAW_SAME] / edits * 1e6, "us",
-                SCN_BENCH_NO_BUDGET);
-        scn_bench_row("  CPU an edit: raw, 100 bytes", best->cpu[RAW_PAYLOAD] / edits * 1e6, "us",
-                SCN_BENCH_NO_BUDGET);
-        scn_bench_ratio("  seam / raw with the same bytes, percent", 100.0 * best->wall[RAW_SAME] / best->wall[SEAM],
-                70.0);
-        scn_bench_ratio("  seam / raw with 100 bytes, percent", 100.0 * best->wall[RAW_PAYLOAD] / best->wall[SEAM],
-                70.0);
+        scn_bench_row(
+                "  CPU an edit: raw, the same bytes", best->cpu[RAW_SAME] / edits * 1e6, "us", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("  CPU an edit: raw, 100 bytes", best->cpu[RAW_PAYLOAD] / edits * 1e6, "us", SCN_BENCH_NO_BUDGET);
+        scn_bench_ratio(
+                "  seam / raw with the same bytes, percent", 100.0 * best->wall[RAW_SAME] / best->wall[SEAM], 70.0);
+        scn_bench_ratio(
+                "  seam / raw with 100 bytes, percent", 100.0 * best->wall[RAW_PAYLOAD] / best->wall[SEAM], 70.0);
 }
 
 static void run_size(const char *directory, struct scn_storage *storage, uint32_t size, uint32_t batches)

@@ -31,10 +31,10 @@ const char *scn_test_storage_file(const struct scn_test_storage *test, const cha
 /* A transaction made from its revision: all fields, the digest and the payloads follow from it and from what is given
  * here, so that it can be compared with what a file says. */
 struct scn_test_shape {
-        uint32_t client;         /* which of the clients; 0 = the server */
-        uint64_t number;         /* 0: the revision (the server: 0) */
+        uint32_t client; /* which of the clients; 0 = the server */
+        uint64_t number; /* 0: the revision (the server: 0) */
         uint32_t records_count;
-        uint32_t payload_bytes;  /* of each record, half of it before, half after */
+        uint32_t payload_bytes; /* of each record, half of it before, half after */
         uint32_t answer_bytes;
 };
 
@@ -44,7 +44,8 @@ struct scn_test_transaction {
         uint8_t *bytes;
 };
 
-#define SCN_TEST_SHAPE_SMALL ((struct scn_test_shape){.client = 1, .records_count = 1, .payload_bytes = 100, .answer_bytes = 20})
+#define SCN_TEST_SHAPE_SMALL                                                                                           \
+        ((struct scn_test_shape){.client = 1, .records_count = 1, .payload_bytes = 100, .answer_bytes = 20})
 
 void scn_test_transaction_init(
         struct scn_test_transaction *made, scn_revision revision, const struct scn_test_shape *shape);

@@ -67,14 +67,10 @@ SCN_TEST(storage_name, goes_to_the_trash_with_its_time_and_comes_back)
 SCN_TEST(storage_name, is_refused_when_empty_with_nul_or_not_utf8)
 {
         static const struct scn_slice bad[] = {
-                {(const uint8_t *)"", 0},
-                {NULL, 0},
-                {(const uint8_t *)"a\0b", 3},
-                {(const uint8_t *)"\0", 1},
-                {(const uint8_t *)"\xff", 1},
-                {(const uint8_t *)"\xc3", 1},
-                {(const uint8_t *)"\xc0\xaf", 2},         /* an overlong slash */
-                {(const uint8_t *)"\xed\xa0\x80", 3},     /* a surrogate */
+                {(const uint8_t *)"", 0}, {NULL, 0}, {(const uint8_t *)"a\0b", 3}, {(const uint8_t *)"\0", 1},
+                {(const uint8_t *)"\xff", 1}, {(const uint8_t *)"\xc3", 1},
+                {(const uint8_t *)"\xc0\xaf", 2},     /* an overlong slash */
+                {(const uint8_t *)"\xed\xa0\x80", 3}, /* a surrogate */
         };
 
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -113,8 +109,8 @@ SCN_TEST(storage_name, does_not_come_from_a_file_that_no_name_makes)
         struct scn_storage_name name;
 
         for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++)
-                cr_assert_not(scn_storage_name_from_file(documents[i], SCN_STORAGE_DOCUMENTS, &name), "%s",
-                        documents[i]);
+                cr_assert_not(
+                        scn_storage_name_from_file(documents[i], SCN_STORAGE_DOCUMENTS, &name), "%s", documents[i]);
         for (size_t i = 0; i < sizeof trash / sizeof trash[0]; i++)
                 cr_assert_not(scn_storage_name_from_file(trash[i], SCN_STORAGE_TRASH, &name), "%s", trash[i]);
 }
