@@ -332,15 +332,16 @@ void scn_connection_open(struct scn_loop *loop, int descriptor, bool is_unix)
 
         error = attach(connection, descriptor, is_unix);
         if (error != 0) {
-                scn_log_write(loop->log, SCN_LOG_WARNING, "accept", "%s; a connection was turned away",
-                        uv_strerror(error));
+                scn_log_write(
+                        loop->log, SCN_LOG_WARNING, "accept", "%s; a connection was turned away", uv_strerror(error));
                 (void)close(descriptor);
                 scn_connection_close(connection);
                 return;
         }
         connection->session = scn_session_create(loop->server, connection);
         if (connection->session == NULL) {
-                scn_log_write(loop->log, SCN_LOG_WARNING, "accept", "no session can be had; a connection was turned away");
+                scn_log_write(
+                        loop->log, SCN_LOG_WARNING, "accept", "no session can be had; a connection was turned away");
                 scn_connection_close(connection);
                 return;
         }

@@ -57,8 +57,9 @@ bool scn_descriptors_init(struct scn_descriptors *descriptors, char problem_out[
                 .reserve = -1,
         };
         if (descriptors->connections_max == 0) {
-                scn_problem_set(problem_out, "RLIMIT_NOFILE (ulimit -n) %zu: leaves no descriptor for connections, %u "
-                                             "are kept for documents",
+                scn_problem_set(problem_out,
+                        "RLIMIT_NOFILE (ulimit -n) %zu: leaves no descriptor for connections, %u "
+                        "are kept for documents",
                         limit, SCN_DESCRIPTORS_KEPT_MIN);
                 return false;
         }

@@ -259,7 +259,11 @@ static bool open_server(
                 .data = loop,
         };
 
-        return scn_server_create(&core, &loop->server, problem_out) == SCN_OK;
+        problem_out[0] = '\0';
+        enum scn_error error = scn_server_create(&core, &loop->server, problem_out);
+        if (error != SCN_OK && problem_out[0] == '\0')
+                scn_problem_set(problem_out, "--data %s: %s", options->data_path, scn_error_text(error));
+        return error == SCN_OK;
 }
 
 static bool open_listeners(

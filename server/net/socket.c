@@ -175,8 +175,7 @@ static bool clear_path(const struct scn_address *address, const union socket_add
         return true;
 }
 
-static bool bind_path(
-        const struct scn_address *address, struct scn_socket *bound, char problem_out[SCN_PROBLEM_BYTES])
+static bool bind_path(const struct scn_address *address, struct scn_socket *bound, char problem_out[SCN_PROBLEM_BYTES])
 {
         union socket_address filled;
         socklen_t size = fill_path(address->path, &filled);

@@ -82,8 +82,7 @@ static _Noreturn void become(
         for (int i = STDERR_FILENO + 1; i < 256; i++)
                 (void)close(i);
         (void)umask((mode_t)(options->mask != 0 ? options->mask : 022));
-        if (chdir(daemon->folder) == 0 &&
-                (options->descriptors_max == 0 || setrlimit(RLIMIT_NOFILE, &limit) == 0))
+        if (chdir(daemon->folder) == 0 && (options->descriptors_max == 0 || setrlimit(RLIMIT_NOFILE, &limit) == 0))
                 (void)execv(arguments[0], arguments);
         perror(arguments[0]);
         _exit(127);
@@ -252,8 +251,8 @@ int scn_daemon_connect(uint16_t port)
 
         cr_assert_geq(descriptor, 0);
         set_timeouts(descriptor);
-        cr_assert_eq(connect(descriptor, (struct sockaddr *)&address, sizeof address), 0, "connect to port %u: %s", port,
-                strerror(errno));
+        cr_assert_eq(connect(descriptor, (struct sockaddr *)&address, sizeof address), 0, "connect to port %u: %s",
+                port, strerror(errno));
         (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         return descriptor;
 }

@@ -18,7 +18,7 @@
 #define SCN_DAEMON_WAIT_MS 10000u
 
 struct scn_daemon {
-        pid_t process; /* 0: not running */
+        pid_t process;                      /* 0: not running */
         char folder[SCN_DAEMON_PATH_BYTES]; /* of its own, in /tmp: data, log, sockets */
         char log_path[SCN_DAEMON_PATH_BYTES + 8];
 };

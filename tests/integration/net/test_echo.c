@@ -225,8 +225,9 @@ SCN_TEST(connection, sends_all_before_it_closes_for_an_ended_session)
         uint8_t *bytes = make_bytes(200000);
         scn_daemon_send(peer, bytes, 200000);
         /* What comes behind is not read by anybody; a reset on its account would lose the echo. */
-        scn_daemon_send(peer, "\xff"
-                              "eignored",
+        scn_daemon_send(peer,
+                "\xff"
+                "eignored",
                 9);
         (void)usleep(100000);
         scn_daemon_send(peer, bytes, 1000);
