@@ -9,7 +9,7 @@
  * Own code because a node may cost 320 bytes in all (DESIGN §10); uthash takes 56 for each of the two indexes.
  * After scn_index_map_reserve(n) the map holds n references without allocating: what was in can always be put
  * back, which a take-back relies on. The table never shrinks before finish. The low bits of a hash choose the
- * place, so these must be well spread. */
+ * place, so these must be well spread, and not in a row either: a removal looks at all that stands in a row. */
 
 #include <scn/types.h>
 

@@ -138,6 +138,11 @@ uint64_t scn_hash_uid(struct scn_uid uid, uint64_t seed)
 {
         return XXH3_64bits_withSeed(uid.bytes, sizeof uid.bytes, seed);
 }
+uint64_t scn_hash_id(scn_node_id id, uint64_t seed)
+{
+        return XXH3_64bits_withSeed(&id, sizeof id, seed);
+}
+
 
 struct scn_digest scn_digest_bytes(struct scn_slice bytes)
 {

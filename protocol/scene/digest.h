@@ -52,3 +52,4 @@ struct scn_digest scn_digest_bytes(struct scn_slice bytes);
 uint64_t scn_hash_uid(struct scn_uid uid, uint64_t seed);
 
 #endif
+uint64_t scn_hash_id(scn_node_id id, uint64_t seed);

@@ -16,16 +16,22 @@
 
 /* --- Keys of the maps --- */
 
-static uint64_t hash_of_id_ref(const void *owner, uint32_t ref)
+static scn_node_id id_of_ref(const struct scn_document *document, uint32_t ref)
 {
         const struct scn_document *document = owner;
         return (ref & SCN_PAST_BIT) != 0 ? scn_past_at(document, ref & SCN_PAST_MASK)->id
                                          : scn_node_at(document, ref)->id;
 }
+static uint64_t hash_of_id_ref(const void *owner, uint32_t ref)
+{
+        const struct scn_document *document = owner;
+        return scn_hash_id(id_of_ref(document, ref), document->hash_seed);
+}
+
 
 static bool has_id(const void *owner, uint32_t ref, const void *key)
 {
-        return hash_of_id_ref(owner, ref) == *(const scn_node_id *)key;
+        return id_of_ref(owner, ref) == *(const scn_node_id *)key;
 }
 
 static struct scn_uid uid_of_ref(const struct scn_document *document, uint32_t ref)

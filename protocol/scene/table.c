@@ -75,15 +75,9 @@ enum scn_error scn_table_reserve(struct scn_document *document, uint32_t extra)
         return has_room ? SCN_OK : SCN_E_NO_MEMORY;
 }
 
-/* Ids are counted up, so the id itself spreads them without collisions; no peer chooses them. */
-static uint64_t hash_id(scn_node_id id)
-{
-        return id;
-}
-
 uint32_t scn_table_find_id(const struct scn_document *document, scn_node_id id)
 {
-        return scn_index_map_find(&document->by_id, hash_id(id), &id);
+        return scn_index_map_find(&document->by_id, scn_hash_id(id, document->hash_seed), &id);
 }
 
 uint32_t scn_table_find_uid(const struct scn_document *document, struct scn_uid uid)
@@ -93,12 +87,12 @@ uint32_t scn_table_find_uid(const struct scn_document *document, struct scn_uid 
 
 void scn_table_add_id(struct scn_document *document, scn_node_id id, uint32_t ref)
 {
-        scn_index_map_add(&document->by_id, hash_id(id), ref);
+        scn_index_map_add(&document->by_id, scn_hash_id(id, document->hash_seed), ref);
 }
 
 void scn_table_remove_id(struct scn_document *document, scn_node_id id, uint32_t ref)
 {
-        scn_index_map_remove(&document->by_id, hash_id(id), ref);
+        scn_index_map_remove(&document->by_id, scn_hash_id(id, document->hash_seed), ref);
 }
 
 void scn_table_add_uid(struct scn_document *document, struct scn_uid uid, uint32_t ref)

@@ -171,6 +171,25 @@ SCN_TEST(limits, hold_for_ids_and_revisions)
         scn_document_destroy(document);
 }
 
+/* --- Cost: nothing here takes a second, unless it grows with the square --- */
+
+SCN_TEST_WITH(cost, of_a_removal_grows_with_the_nodes_alone, .timeout = 15)
+{
+        const uint32_t count = 100000;
+        struct scn_document *document = scene_create();
+        struct scn_op *ops = scn_alloc_zero(count, sizeof *ops);
+        const scn_node_id top = scene_new(document, 1, 2, NULL);
+        for (uint32_t i = 0; i < count; i++) {
+                ops[i] = scene_add(top, 3 + i, NULL);
+        }
+        (void)scene_do_all(document, ops, count);
+        ops[0] = scene_remove(top);
+        scn_document_take_back(document, scene_apply(document, ops, 1));
+        (void)scene_do(document, ops[0]);
+        scn_free(ops);
+        scn_document_destroy(document);
+}
+
 /* --- Numbers --- */
 
 SCN_TEST(transform, refuses_what_is_not_finite_naming_the_field_and_keeps_the_rest_bit_for_bit)
