@@ -15,7 +15,7 @@ enum scn_log_kind {
         SCN_LOG_MARK,     /* an old revision for each ancestor from the slot up, then their count; number: channel */
         SCN_LOG_TRS,      /* the local transform, five words */
         SCN_LOG_NAME,     /* the old text */
-        SCN_LOG_PROPERTY, /* the old text or NULL, the new text, the old stamp's two words */
+        SCN_LOG_PROPERTY, /* the old text or NULL, the new text, the old revision of all, the old stamp's two words */
         SCN_LOG_EMPTIED,  /* nothing: a past entry to pop */
         SCN_LOG_ADD,      /* past references that had the id << 32 | the uid, or SCN_NONE */
         SCN_LOG_MOVE,     /* parent << 32 | previous; number: whether a past entry is to be popped */

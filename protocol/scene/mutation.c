@@ -202,7 +202,7 @@ enum scn_error scn_mutate_property(struct scn_mutation *mutation, uint32_t slot,
         bool is_known;
         const uint32_t index = scn_props_find(node->props, scn_prop_view(text).key, &is_known);
         const uint32_t count = node->props == NULL ? 0 : node->props->count;
-        if (touch(mutation, slot, SCN_CHANNEL_PROPERTIES) != SCN_OK || log_reserve(changes, 5) != SCN_OK ||
+        if (touch(mutation, slot, SCN_CHANNEL_PROPERTIES) != SCN_OK || log_reserve(changes, 6) != SCN_OK ||
                 (!is_known && scn_props_reserve(node, count + 1) != SCN_OK)) {
                 scn_free(text);
                 return SCN_E_NO_MEMORY;
@@ -214,6 +214,7 @@ enum scn_error scn_mutate_property(struct scn_mutation *mutation, uint32_t slot,
         digest_property(sum, node, text, true);
         scn_log_push(changes, (uintptr_t)before.text);
         scn_log_push(changes, (uintptr_t)text);
+        scn_log_push(changes, node->props->revision);
         scn_log_push(changes, before.stamp.revision_client);
         scn_log_push(changes, before.stamp.writer_client);
         scn_log_push_header(changes, SCN_LOG_PROPERTY, slot, 0);

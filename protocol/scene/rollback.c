@@ -38,6 +38,7 @@ static void roll_back_property(struct scn_document *document, struct scn_changes
         struct scn_stamp stamp;
         stamp.writer_client = scn_log_pop(changes);
         stamp.revision_client = scn_log_pop(changes);
+        const scn_revision revision = scn_log_pop(changes);
         struct scn_prop_text *new = (struct scn_prop_text *)(uintptr_t)scn_log_pop(changes);
         struct scn_prop_text *old = (struct scn_prop_text *)(uintptr_t)scn_log_pop(changes);
         bool is_found;
@@ -50,7 +51,9 @@ static void roll_back_property(struct scn_document *document, struct scn_changes
                 node->props->living_count -= new->value_size > 0;
                 node->props->items[index] = (struct scn_prop){stamp, old};
         }
-        scn_props_update_revision(node);
+        if (node->props != NULL) {
+                node->props->revision = revision;
+        }
         scn_free(new);
 }
 
@@ -208,7 +211,7 @@ static void collect_entry(struct scn_document *document, struct scn_changes *cha
                 scn_free((void *)(uintptr_t)scn_log_pop(changes));
                 break;
         case SCN_LOG_PROPERTY:
-                changes->log_count -= 3;
+                changes->log_count -= 4;
                 scn_free((void *)(uintptr_t)scn_log_pop(changes));
                 break;
         case SCN_LOG_EMPTIED:

@@ -283,8 +283,6 @@ SCN_NODISCARD enum scn_error scn_props_reserve(struct scn_node *node, uint32_t c
 void scn_props_insert(struct scn_node *node, uint32_t index, struct scn_prop prop);
 /* The text is the caller's again. */
 void scn_props_remove(struct scn_node *node, uint32_t index);
-/* Finds out anew when the latest of the changes was. */
-void scn_props_update_revision(struct scn_node *node);
 
 /* --- feed.c --- */
 

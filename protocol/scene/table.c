@@ -318,18 +318,6 @@ void scn_props_insert(struct scn_node *node, uint32_t index, struct scn_prop pro
         props->revision = revision > props->revision ? revision : props->revision;
 }
 
-void scn_props_update_revision(struct scn_node *node)
-{
-        scn_revision latest = 0;
-        for (uint32_t i = 0; node->props != NULL && i < node->props->count; i++) {
-                const scn_revision revision = scn_stamp_revision(node->props->items[i].stamp);
-                latest = revision > latest ? revision : latest;
-        }
-        if (node->props != NULL) {
-                node->props->revision = latest;
-        }
-}
-
 void scn_props_remove(struct scn_node *node, uint32_t index)
 {
         struct scn_props *props = node->props;

@@ -9,6 +9,7 @@
 #include "protocol/base/uid.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct scn_limits small_limits(void)
@@ -186,6 +187,24 @@ SCN_TEST_WITH(cost, of_a_removal_grows_with_the_nodes_alone, .timeout = 15)
         ops[0] = scene_remove(top);
         scn_document_take_back(document, scene_apply(document, ops, 1));
         (void)scene_do(document, ops[0]);
+        scn_free(ops);
+        scn_document_destroy(document);
+}
+
+SCN_TEST_WITH(cost, of_taking_back_properties_grows_with_their_number_alone, .timeout = 15)
+{
+        const uint32_t count = 150000;
+        struct scn_document *document = scene_create();
+        struct scn_op *ops = scn_alloc_zero(2 * (size_t)count, sizeof *ops);
+        char(*keys)[8] = scn_alloc_zero(count, sizeof *keys);
+        for (uint32_t i = 0; i < count; i++) {
+                (void)snprintf(keys[i], sizeof keys[i], "%07u", i);
+                ops[2 * i] = scene_set(1, keys[i], scene_integer(1));
+                ops[2 * i + 1] = scene_set(1, keys[i], (struct scn_slice){NULL, 0});
+        }
+        scn_document_take_back(document, scene_apply(document, ops, 2 * count));
+        cr_assert_eq(scn_document_node(document, 1).property_fields_count, 0);
+        scn_free(keys);
         scn_free(ops);
         scn_document_destroy(document);
 }
