@@ -193,7 +193,8 @@ static enum scn_error load_property(struct scn_snapshot_loader *loader, const st
         struct scn_node *node = scn_node_at(document, loader->slot);
         bool is_known;
         const uint32_t index = scn_props_find(node->props, row->key, &is_known);
-        if (is_known) {
+        /* They come sorted, so each goes last. */
+        if (is_known || index != (node->props == NULL ? 0 : node->props->count)) {
                 return SCN_E_BAD_SNAPSHOT;
         }
         struct scn_prop_text *text = scn_prop_text_create(row->key, row->value);

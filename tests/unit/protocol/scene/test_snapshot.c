@@ -154,3 +154,53 @@ SCN_TEST(snapshot, with_a_row_missing_or_doubled_is_refused)
         cr_assert_leq(silent, 20, "%u rows missing were not noticed", silent);
         scn_document_destroy(document);
 }
+
+/* --- Rows that fit, but were never written --- */
+
+#define ROWS_MAX 64
+
+/* All rows, which borrow from the document alone. Returns how many. */
+static uint32_t list_rows(const struct scn_document *document, struct scn_snapshot_row rows[ROWS_MAX])
+{
+        struct scn_snapshot_reader *reader = scn_snapshot_reader_create(document);
+        uint32_t count = 0;
+        do {
+                cr_assert_lt(count, ROWS_MAX);
+                rows[count] = scn_snapshot_next(reader);
+        } while (rows[count++].kind != SCN_ROW_END);
+        scn_snapshot_reader_destroy(reader);
+        return count;
+}
+
+static enum scn_error load_rows(const struct scn_snapshot_row *rows, uint32_t count, struct scn_document **document_out)
+{
+        const struct scn_document_options options = scene_options();
+        struct scn_snapshot_loader *loader = NULL;
+        enum scn_error error = scn_snapshot_loader_create(&options, &loader);
+        for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
+                error = scn_snapshot_load(loader, &rows[i]);
+        }
+        *document_out = error == SCN_OK ? scn_snapshot_loader_take(loader) : NULL;
+        scn_snapshot_loader_destroy(loader);
+        return error;
+}
+
+SCN_TEST(snapshot, with_properties_that_are_not_sorted_is_refused)
+{
+        struct scn_document *document = scene_create();
+        struct scn_document *loaded;
+        struct scn_snapshot_row rows[ROWS_MAX];
+        (void)scene_do(document, scene_set(1, "a", scene_integer(1)));
+        (void)scene_do(document, scene_set(1, "b", scene_integer(2)));
+        const uint32_t count = list_rows(document, rows);
+        for (uint32_t i = 0; i + 1 < count; i++) {
+                if (rows[i].kind == SCN_ROW_PROPERTY && rows[i + 1].kind == SCN_ROW_PROPERTY) {
+                        const struct scn_snapshot_row first = rows[i];
+                        rows[i] = rows[i + 1];
+                        rows[i + 1] = first;
+                        break;
+                }
+        }
+        cr_assert_eq(load_rows(rows, count, &loaded), SCN_E_BAD_SNAPSHOT);
+        scn_document_destroy(document);
+}
