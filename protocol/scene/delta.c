@@ -148,7 +148,9 @@ static enum scn_error was_in_then(struct builder *builder, uint32_t ref, bool *w
                 return SCN_OK;
         }
         uint32_t known = SCN_MEMO_NONE;
-        while (id != 0 && id != root && known == SCN_MEMO_NONE) {
+        /* In a damaged file's past a node can have been under itself; no honest path has more steps than this. */
+        uint64_t steps_left = (uint64_t)document->nodes_count + scn_document_past_count(document);
+        while (id != 0 && id != root && known == SCN_MEMO_NONE && steps_left-- > 0) {
                 known = scn_memo_get(&builder->then, id);
                 if (known == SCN_MEMO_NONE) {
                         const uint32_t at = find_then(builder, id);

@@ -204,3 +204,30 @@ SCN_TEST(snapshot, with_properties_that_are_not_sorted_is_refused)
         cr_assert_eq(load_rows(rows, count, &loaded), SCN_E_BAD_SNAPSHOT);
         scn_document_destroy(document);
 }
+
+SCN_TEST_WITH(snapshot, with_a_ring_in_its_past_still_answers, .timeout = 10)
+{
+        struct scn_document *document = scene_create();
+        struct scn_document *loaded;
+        struct scn_snapshot_row rows[ROWS_MAX];
+        const scn_node_id from = scene_new(document, 1, 2, "from");
+        const scn_node_id to = scene_new(document, 1, 3, "to");
+        const scn_node_id a = scene_new(document, from, 4, "a");
+        const scn_node_id b = scene_new(document, from, 5, "b");
+        const scn_revision cursor = scn_document_revision(document);
+        (void)scene_do(document, scene_move(a, to));
+        (void)scene_do(document, scene_move(b, to));
+        const uint32_t count = list_rows(document, rows);
+        for (uint32_t i = 0; i < count; i++) {
+                if (rows[i].kind == SCN_ROW_PAST) {
+                        rows[i].as.past.parent = rows[i].as.past.id == a ? b : a;
+                }
+        }
+        cr_assert_eq(load_rows(rows, count, &loaded), SCN_OK);
+        struct scn_delta delta = {0};
+        const struct scn_delta_request request = {.root = scene_uid(3), .mask = SCN_MASK_ALL, .from = cursor};
+        cr_assert_eq(scn_delta_compute(loaded, &request, &delta), SCN_OK);
+        scn_delta_finish(&delta);
+        scn_document_destroy(loaded);
+        scn_document_destroy(document);
+}
