@@ -119,6 +119,15 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
         *changes_out = changes;
         return SCN_OK;
 }
+/* Whatever lies before the horizon goes with the last changes that a take-back could need it for. */
+static void end_changes(struct scn_document *document, struct scn_changes *changes)
+{
+        scn_changes_release(document, changes);
+        if (document->oldest == NULL) {
+                scn_horizon_drop(document);
+        }
+}
+
 
 void scn_document_take_back(struct scn_document *document, struct scn_changes *changes)
 {
@@ -134,11 +143,7 @@ void scn_document_take_back(struct scn_document *document, struct scn_changes *c
                 scn_changes_roll_back(document, changes);
                 announce(document, SCN_DOCUMENT_TAKEN_BACK, changes->mask, NULL);
         }
-        scn_changes_release(document, changes);
-        /* What an older edit passed could not be dropped while this one was outstanding. */
-        if (document->oldest == NULL) {
-                scn_horizon_drop(document);
-        }
+        end_changes(document, changes);
 }
 
 void scn_document_settle(struct scn_document *document, struct scn_changes *changes)
@@ -154,10 +159,7 @@ void scn_document_settle(struct scn_document *document, struct scn_changes *chan
                 }
                 scn_changes_collect(document, changes);
         }
-        scn_changes_release(document, changes);
-        if (document->oldest == NULL) {
-                scn_horizon_drop(document);
-        }
+        end_changes(document, changes);
 }
 
 /* --- Shared by the ops --- */

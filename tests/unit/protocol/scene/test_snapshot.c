@@ -231,3 +231,26 @@ SCN_TEST_WITH(snapshot, with_a_ring_in_its_past_still_answers, .timeout = 10)
         scn_document_destroy(loaded);
         scn_document_destroy(document);
 }
+
+SCN_TEST(snapshot, can_be_loaded_when_the_last_edit_before_it_was_taken_back)
+{
+        struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        limits.past_min = 0;
+        struct scn_document *document = scene_create_limited(&limits);
+        const struct scn_op moves_horizon[] = {
+                scene_set(1, "k", scene_integer(1)),
+                scene_set(1, "k", (struct scn_slice){NULL, 0}),
+                scene_set(1, "l", scene_integer(1)),
+                scene_set(1, "l", (struct scn_slice){NULL, 0}),
+        };
+        const struct scn_op rename = scene_rename(1, "not for long");
+        struct scn_changes *settled = scene_apply(document, moves_horizon, 4);
+        struct scn_changes *taken_back = scene_apply(document, &rename, 1);
+        scn_document_settle(document, settled);
+        scn_document_take_back(document, taken_back);
+        cr_assert_eq(scn_document_horizon(document), 1);
+        struct scn_document *copy = scene_copy(document);
+        cr_assert(scene_is_same(document, copy));
+        scn_document_destroy(copy);
+        scn_document_destroy(document);
+}
