@@ -39,8 +39,7 @@ static enum scn_error apply_ops(struct scn_apply *apply)
                 }
         }
         *apply->refusal = (struct scn_refusal){.op = edit->ops_count, .field = SCN_FIELD_COUNT};
-        const bool is_changed = apply->mutation.changes->records_count > 0;
-        return is_changed && apply->mutation.revision > SCN_REVISION_MAX ? SCN_E_TOO_MANY_REVISIONS : SCN_OK;
+        return SCN_OK;
 }
 
 static enum scn_error check_edit(const struct scn_document *document, const struct scn_edit *edit)
@@ -119,6 +118,7 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
         *changes_out = changes;
         return SCN_OK;
 }
+
 /* Whatever lies before the horizon goes with the last changes that a take-back could need it for. */
 static void end_changes(struct scn_document *document, struct scn_changes *changes)
 {
@@ -127,7 +127,6 @@ static void end_changes(struct scn_document *document, struct scn_changes *chang
                 scn_horizon_drop(document);
         }
 }
-
 
 void scn_document_take_back(struct scn_document *document, struct scn_changes *changes)
 {

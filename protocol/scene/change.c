@@ -114,6 +114,10 @@ enum scn_error scn_changes_record(
         struct scn_mutation *mutation, enum scn_op_kind kind, uint64_t stored_bytes, struct scn_change **record_out)
 {
         struct scn_changes *changes = mutation->changes;
+        /* Before the first change: a stamp could not hold the revision. */
+        if (mutation->revision > SCN_REVISION_MAX) {
+                return SCN_E_TOO_MANY_REVISIONS;
+        }
         if (changes->record_bytes + stored_bytes > mutation->document->limits.record_bytes_max) {
                 return SCN_E_TOO_LARGE;
         }

@@ -68,7 +68,7 @@ void scn_changes_destroy(struct scn_changes *changes);
 /* Memory that lives as long as the changes; NULL when memory is out. */
 void *scn_changes_alloc(struct scn_changes *changes, size_t size);
 /* A zeroed record of this kind, appended; `stored_bytes` is counted against the limit. SCN_E_NO_MEMORY,
- * SCN_E_TOO_LARGE. */
+ * SCN_E_TOO_LARGE, SCN_E_TOO_MANY_REVISIONS. */
 SCN_NODISCARD enum scn_error scn_changes_record(
         struct scn_mutation *mutation, enum scn_op_kind kind, uint64_t stored_bytes, struct scn_change **record_out);
 

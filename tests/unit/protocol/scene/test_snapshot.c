@@ -254,3 +254,28 @@ SCN_TEST(snapshot, can_be_loaded_when_the_last_edit_before_it_was_taken_back)
         scn_document_destroy(copy);
         scn_document_destroy(document);
 }
+
+SCN_TEST(snapshot, at_the_last_revision_refuses_the_first_op_that_would_change_something)
+{
+        struct scn_document *document = scene_create();
+        struct scn_document *last;
+        struct scn_snapshot_row rows[ROWS_MAX];
+        const uint32_t count = list_rows(document, rows);
+        rows[0].as.header.revision = SCN_REVISION_MAX - 1;
+        rows[0].as.header.horizon = SCN_REVISION_MAX - 1;
+        cr_assert_eq(load_rows(rows, count, &last), SCN_OK);
+        cr_assert_eq(scene_do(last, scene_rename(1, "last")), SCN_REVISION_MAX);
+        cr_assert_eq(scene_do(last, scene_rename(1, "last")), SCN_REVISION_MAX, "no change, no revision");
+        /* Before the horizon a strict edit meets conflicts, but never with what it wrote itself. */
+        const struct scn_op ops[] = {scene_add(1, 2, "one"), scene_rename(2, "two")};
+        const struct scn_edit edit = {
+                .ops = ops, .ops_count = 2, .client = scene_client(1), .has_base = true, .is_strict = true};
+        struct scn_changes *changes;
+        struct scn_refusal refusal;
+        cr_assert_eq(scn_document_apply(last, &edit, &changes, &refusal), SCN_E_TOO_MANY_REVISIONS);
+        cr_assert_eq(refusal.op, 0);
+        cr_assert_null(refusal.value.data);
+        scn_document_check(last);
+        scn_document_destroy(last);
+        scn_document_destroy(document);
+}
