@@ -63,8 +63,9 @@ static bool is_good_node(
 
 static enum scn_error check_delta(const struct scn_document *document, const struct scn_delta *delta)
 {
-        const bool fits = delta->is_whole || delta->from <= document->revision;
-        if (!fits || delta->to < document->revision || delta->to < delta->from || delta->to > SCN_REVISION_MAX) {
+        /* A whole one may lie before what the replica had: of a server that lost its last revisions. */
+        const bool fits = delta->is_whole || (delta->from <= document->revision && document->revision <= delta->to);
+        if (!fits || delta->to < delta->from || delta->to > SCN_REVISION_MAX) {
                 return SCN_E_BAD_DELTA;
         }
         for (size_t i = 0; i < delta->nodes_count; i++) {

@@ -279,6 +279,28 @@ SCN_TEST(replica, refuses_deltas_that_do_not_fit_and_stays_as_it_was)
         scn_document_destroy(stage.document);
 }
 
+SCN_TEST(replica, goes_back_with_a_whole_delta_of_a_server_that_lost_revisions_and_with_no_other)
+{
+        struct stage stage = build_stage();
+        struct scene_view view = scene_view_create(1, SCN_MASK_ALL);
+        struct scn_document *reopened = scene_copy(stage.document);
+        struct scn_delta delta = {0};
+        (void)scene_do(stage.document, scene_rename(1, "lost"));
+        scene_view_update(&view, stage.document);
+        const struct scn_delta_request request = {.root = scene_uid(1), .mask = SCN_MASK_ALL, .is_fresh = true};
+        cr_assert_eq(scn_delta_compute(reopened, &request, &delta), SCN_OK);
+        delta.is_whole = false;
+        cr_assert_eq(scn_document_apply_delta(view.replica, &delta), SCN_E_BAD_DELTA);
+        delta.is_whole = true;
+        cr_assert_eq(scn_document_apply_delta(view.replica, &delta), SCN_OK);
+        cr_assert_eq(scn_document_revision(view.replica), scn_document_revision(reopened));
+        scene_view_check(&view, reopened);
+        scn_delta_finish(&delta);
+        scn_document_destroy(reopened);
+        scene_view_finish(&view);
+        scn_document_destroy(stage.document);
+}
+
 SCN_TEST(replica, has_no_root_until_a_whole_delta_comes)
 {
         struct stage stage = build_stage();
