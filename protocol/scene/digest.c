@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define UID_BYTES ((uint32_t)sizeof(struct scn_uid))
-#define KEY_BYTES_MAX 255u
 /* What fits is hashed in one piece, which is much faster for short input; nearly all names and values fit. */
 #define PIECE_BYTES_MAX 512u
 
@@ -116,7 +115,7 @@ struct scn_digest scn_digest_property(struct scn_uid uid, struct scn_slice key, 
 {
         uint8_t piece[PIECE_BYTES_MAX];
 
-        SCN_ASSERT(key.size <= KEY_BYTES_MAX);
+        SCN_ASSERT(key.size <= SCN_DIGEST_KEY_BYTES_MAX);
         uint8_t *at = put_field(piece, uid, SCN_FIELD_PROPERTY);
         *at++ = (uint8_t)key.size;
         if (key.size != 0)
@@ -138,11 +137,11 @@ uint64_t scn_hash_uid(struct scn_uid uid, uint64_t seed)
 {
         return XXH3_64bits_withSeed(uid.bytes, sizeof uid.bytes, seed);
 }
+
 uint64_t scn_hash_id(scn_node_id id, uint64_t seed)
 {
         return XXH3_64bits_withSeed(&id, sizeof id, seed);
 }
-
 
 struct scn_digest scn_digest_bytes(struct scn_slice bytes)
 {

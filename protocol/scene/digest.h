@@ -20,6 +20,9 @@
 
 #include <scn/types.h>
 
+/* A key's length is one byte. */
+#define SCN_DIGEST_KEY_BYTES_MAX 255u
+
 static inline void scn_digest_add(struct scn_digest *sum, struct scn_digest hash)
 {
         sum->low += hash.low;
@@ -39,7 +42,7 @@ struct scn_digest scn_digest_name(struct scn_uid uid, struct scn_slice name);
 struct scn_digest scn_digest_translation(struct scn_uid uid, const float translation[3]);
 struct scn_digest scn_digest_rotation(struct scn_uid uid, const float rotation[4]);
 struct scn_digest scn_digest_scale(struct scn_uid uid, const float scale[3]);
-/* key at most 255 bytes. */
+/* key at most SCN_DIGEST_KEY_BYTES_MAX bytes (asserts). */
 struct scn_digest scn_digest_property(struct scn_uid uid, struct scn_slice key, struct scn_slice value);
 
 /* The sum of the channels in the mask: what a replica that holds only these compares. */
@@ -50,6 +53,6 @@ struct scn_digest scn_digest_bytes(struct scn_slice bytes);
 
 /* A keyed 64-bit hash for tables whose keys peers choose (seed: 64 random bits per document). */
 uint64_t scn_hash_uid(struct scn_uid uid, uint64_t seed);
+uint64_t scn_hash_id(scn_node_id id, uint64_t seed);
 
 #endif
-uint64_t scn_hash_id(scn_node_id id, uint64_t seed);

@@ -18,16 +18,15 @@
 
 static scn_node_id id_of_ref(const struct scn_document *document, uint32_t ref)
 {
-        const struct scn_document *document = owner;
         return (ref & SCN_PAST_BIT) != 0 ? scn_past_at(document, ref & SCN_PAST_MASK)->id
                                          : scn_node_at(document, ref)->id;
 }
+
 static uint64_t hash_of_id_ref(const void *owner, uint32_t ref)
 {
         const struct scn_document *document = owner;
         return scn_hash_id(id_of_ref(document, ref), document->hash_seed);
 }
-
 
 static bool has_id(const void *owner, uint32_t ref, const void *key)
 {
@@ -65,13 +64,25 @@ static bool has_client(const void *owner, uint32_t ref, const void *key)
 
 /* --- Life --- */
 
+/* A configuration may ask for more than a stamp and the digest can hold. */
+static struct scn_limits hold_limits(struct scn_limits limits)
+{
+        if (limits.clients_max > SCN_STAMP_CLIENTS_MAX) {
+                limits.clients_max = SCN_STAMP_CLIENTS_MAX;
+        }
+        if (limits.key_bytes_max > SCN_DIGEST_KEY_BYTES_MAX) {
+                limits.key_bytes_max = SCN_DIGEST_KEY_BYTES_MAX;
+        }
+        return limits;
+}
+
 enum scn_error scn_document_create_empty(const struct scn_document_options *options, struct scn_document **document_out)
 {
         struct scn_document *document = scn_alloc_zero(1, sizeof *document);
         if (document == NULL) {
                 return SCN_E_NO_MEMORY;
         }
-        document->limits = options->limits;
+        document->limits = hold_limits(options->limits);
         document->uid = options->uid;
         document->hash_seed = options->hash_seed;
         document->random = options->random;

@@ -23,8 +23,8 @@
 struct scn_document;
 
 struct scn_document_options {
-        struct scn_limits limits;
-        struct scn_uid uid; /* the document's own */
+        struct scn_limits limits; /* key_bytes_max counts as 255 at most, clients_max as 2^22 - 1 */
+        struct scn_uid uid;       /* the document's own */
         struct scn_uid root_uid;
         uint64_t hash_seed; /* random, so that no peer can choose uids that collide */
         /* Fills `size` random bytes; for the uids of nodes added without one. */
@@ -50,6 +50,7 @@ scn_revision scn_document_horizon(const struct scn_document *document);
 uint32_t scn_document_nodes_count(const struct scn_document *document);
 /* The id the next node gets. */
 scn_node_id scn_document_next_id(const struct scn_document *document);
+/* As they hold: what is out of reach in the options is lowered. */
 const struct scn_limits *scn_document_limits(const struct scn_document *document);
 /* Entries kept for the horizon: removed nodes, former parents, removed keys. */
 uint32_t scn_document_past_count(const struct scn_document *document);

@@ -31,6 +31,7 @@
 
 /* Revision 53 bits, writer 53 bits, client 22 bits: five of these are two fifths of a node. */
 #define SCN_STAMP_CLIENT_BITS 11
+#define SCN_STAMP_CLIENTS_MAX ((1u << 2 * SCN_STAMP_CLIENT_BITS) - 1)
 #define SCN_STAMP_CLIENT_LOW ((UINT64_C(1) << SCN_STAMP_CLIENT_BITS) - 1)
 
 struct scn_stamp {

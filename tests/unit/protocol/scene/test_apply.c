@@ -172,6 +172,22 @@ SCN_TEST(limits, hold_for_ids_and_revisions)
         scn_document_destroy(document);
 }
 
+SCN_TEST(limits, beyond_what_can_be_held_are_lowered)
+{
+        struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        limits.key_bytes_max = UINT32_MAX;
+        limits.clients_max = UINT32_MAX;
+        struct scn_document *document = scene_create_limited(&limits);
+        char key[257];
+        memset(key, 'k', sizeof key);
+        key[256] = '\0';
+        cr_assert_eq(scene_refused(document, 1, scene_set(1, key, scene_integer(1))), SCN_E_KEY_TOO_LONG);
+        key[255] = '\0';
+        (void)scene_do(document, scene_set(1, key, scene_integer(1)));
+        cr_assert_eq(scn_document_limits(document)->clients_max, SCN_LIMITS_DEFAULT.clients_max);
+        scn_document_destroy(document);
+}
+
 /* --- Cost: nothing here takes a second, unless it grows with the square --- */
 
 SCN_TEST_WITH(cost, of_a_removal_grows_with_the_nodes_alone, .timeout = 15)
