@@ -333,30 +333,30 @@ static bool is_in(const struct scn_node_list *list, scn_node_id id)
         return false;
 }
 
-static void compare_changed(struct model *model, const struct scn_document *document, scn_revision since)
+static void compare_changed(
+        struct model *model, const struct scn_document *document, scn_revision since, struct scn_node_list *list)
 {
         const struct model_state *state = model_now(model);
-        struct scn_node_list list = {0};
         uint32_t expected_count = 0;
         scn_revision last = 0;
 
-        MODEL_CHECK(model, scn_document_list_changed(document, since, &list) == SCN_OK, "list since %" PRIu64, since);
+        MODEL_CHECK(model, scn_document_list_changed(document, since, list) == SCN_OK, "list since %" PRIu64, since);
         for (uint32_t i = 0; i < state->nodes_count; i++) {
                 if (last_change(&state->nodes[i], SCN_MASK_ALL, state->horizon) <= since)
                         continue;
                 expected_count++;
-                MODEL_CHECK(model, is_in(&list, state->nodes[i].id),
+                MODEL_CHECK(model, is_in(list, state->nodes[i].id),
                         "node %" PRIu32 " is not listed as changed since %" PRIu64, state->nodes[i].id, since);
         }
-        MODEL_CHECK(model, list.count == expected_count,
-                "%zu nodes listed as changed since %" PRIu64 " instead of %" PRIu32, list.count, since, expected_count);
-        for (size_t i = 0; i < list.count; i++) {
-                const struct model_node *node = model_find(state, list.ids[i]);
+        MODEL_CHECK(model, list->count == expected_count,
+                "%zu nodes listed as changed since %" PRIu64 " instead of %" PRIu32, list->count, since,
+                expected_count);
+        for (size_t i = 0; i < list->count; i++) {
+                const struct model_node *node = model_find(state, list->ids[i]);
                 scn_revision changed = last_change(node, SCN_MASK_ALL, state->horizon);
                 MODEL_CHECK(model, changed >= last, "node %" PRIu32 " is listed too late", node->id);
                 last = changed;
         }
-        scn_node_list_finish(&list);
 }
 
 /* Whether a child it had then is no longer its child. */
@@ -397,32 +397,31 @@ static struct dirt *collect_dirt(struct model *model, scn_revision since)
         return dirt;
 }
 
-static void compare_dirty(struct model *model, const struct scn_document *document, scn_revision since)
+static void compare_dirty(
+        struct model *model, const struct scn_document *document, scn_revision since, struct scn_node_list *list)
 {
         const struct model_state *state = model_now(model);
-        struct scn_node_list list = {0};
         struct dirt *dirt = collect_dirt(model, since);
 
-        MODEL_CHECK(model, scn_document_list_dirty(document, since, &list) == SCN_OK, "dirty since %" PRIu64, since);
+        MODEL_CHECK(model, scn_document_list_dirty(document, since, list) == SCN_OK, "dirty since %" PRIu64, since);
         for (uint32_t i = 0; i < state->nodes_count; i++) {
                 scn_node_id id = state->nodes[i].id;
-                bool is_listed = is_in(&list, id);
+                bool is_listed = is_in(list, id);
                 MODEL_CHECK(
                         model, !dirt[i].must || is_listed, "node %" PRIu32 " is not dirty since %" PRIu64, id, since);
                 MODEL_CHECK(model, dirt[i].must || dirt[i].may || !is_listed,
                         "node %" PRIu32 " is dirty since %" PRIu64, id, since);
         }
-        for (size_t i = 0; i < list.count; i++) {
-                const struct model_node *node = model_find(state, list.ids[i]);
-                MODEL_CHECK(model, node != NULL, "dead node %" PRIu32 " is dirty", list.ids[i]);
+        for (size_t i = 0; i < list->count; i++) {
+                const struct model_node *node = model_find(state, list->ids[i]);
+                MODEL_CHECK(model, node != NULL, "dead node %" PRIu32 " is dirty", list->ids[i]);
                 if (i == 0)
                         continue;
                 uint32_t depth = model_depth(state, node);
-                uint32_t depth_before = model_depth(state, model_find(state, list.ids[i - 1]));
-                MODEL_CHECK(model, depth > depth_before || (depth == depth_before && list.ids[i] > list.ids[i - 1]),
+                uint32_t depth_before = model_depth(state, model_find(state, list->ids[i - 1]));
+                MODEL_CHECK(model, depth > depth_before || (depth == depth_before && list->ids[i] > list->ids[i - 1]),
                         "dirty nodes are not by depth, then by id");
         }
-        scn_node_list_finish(&list);
         scn_free(dirt);
 }
 
@@ -469,6 +468,7 @@ static void compare_marks(struct model *model, const struct scn_document *docume
 
 void model_compare_feed(struct model *model, const struct scn_document *document, scn_revision since)
 {
+        /* One list for all calls, as whoever uses it is to do. */
         struct scn_node_list list = {0};
 
         if (since < model_now(model)->horizon) {
@@ -476,18 +476,18 @@ void model_compare_feed(struct model *model, const struct scn_document *document
                         "list before the horizon");
                 MODEL_CHECK(model, scn_document_list_dirty(document, since, &list) == SCN_E_BEFORE_HORIZON,
                         "dirty before the horizon");
-                scn_node_list_finish(&list);
-                return;
-        }
-        if (since > model_now(model)->revision) {
+        } else if (since > model_now(model)->revision) {
                 MODEL_CHECK(
                         model, scn_document_list_changed(document, since, &list) == SCN_E_FUTURE, "list of the future");
-                scn_node_list_finish(&list);
-                return;
+                MODEL_CHECK(
+                        model, scn_document_list_dirty(document, since, &list) == SCN_E_FUTURE, "dirty in the future");
+        } else {
+                compare_changed(model, document, since, &list);
+                compare_dirty(model, document, since, &list);
+                compare_changed(model, document, since, &list);
+                compare_marks(model, document, since);
         }
-        compare_changed(model, document, since);
-        compare_dirty(model, document, since);
-        compare_marks(model, document, since);
+        scn_node_list_finish(&list);
 }
 
 void model_compare(struct model *model, struct scn_document *document)
