@@ -80,6 +80,7 @@ static uint64_t read_big_endian(const uint8_t *bytes, uint32_t size)
 }
 
 /* Heads 0xc0 to 0xdf: how many bytes of argument follow. Of a fixext the argument is in the head itself. */
+/* clang-format off */
 static const struct {
         uint8_t kind;
         uint8_t argument_bytes;
@@ -118,6 +119,7 @@ static const struct {
         {KIND_MAP, 2, 0},
         {KIND_MAP, 4, 0},
 };
+/* clang-format on */
 
 static struct head short_head(uint8_t byte)
 {
