@@ -193,12 +193,12 @@ static void pack_error(struct scn_packer *packer, enum scn_error error)
 }
 
 static enum scn_error find_world(const struct scn_document *document, const struct scn_node_ref *ref,
-        const struct scn_node_ref *relative, scn_node_id *id, struct scn_affine *world)
+        const struct scn_node_ref *relative, uint64_t *steps_left, scn_node_id *id, struct scn_affine *world)
 {
         scn_node_id other = 0;
-        enum scn_error error = scn_document_find(document, ref, id);
+        enum scn_error error = scn_document_find_within(document, ref, steps_left, id);
         if (error == SCN_OK && relative->kind != SCN_REF_NONE) {
-                error = scn_document_find(document, relative, &other);
+                error = scn_document_find_within(document, relative, steps_left, &other);
         }
         if (error != SCN_OK) {
                 return error;
@@ -208,12 +208,12 @@ static enum scn_error find_world(const struct scn_document *document, const stru
 }
 
 static void pack_world(struct scn_packer *packer, const struct scn_document *document, const struct scn_node_ref *ref,
-        const struct scn_node_ref *relative)
+        const struct scn_node_ref *relative, uint64_t *steps_left)
 {
         scn_node_id id;
         struct scn_affine world;
         float matrix[16];
-        const enum scn_error error = find_world(document, ref, relative, &id, &world);
+        const enum scn_error error = find_world(document, ref, relative, steps_left, &id, &world);
         if (error != SCN_OK) {
                 pack_error(packer, error);
                 return;
@@ -237,13 +237,14 @@ void scn_query_world(
         struct scn_buffer body;
         struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
         const uint32_t count = scn_unpack_array(&nodes);
+        uint64_t steps_left = scn_document_limits(document)->path_steps_max;
         scn_buffer_init(&body, BODY_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_array(&packer, count);
         for (uint32_t i = 0; i < count && nodes.error == SCN_OK && packer.error == SCN_OK; i++) {
                 const struct scn_node_ref ref = scn_unpack_ref(&nodes);
                 if (nodes.error == SCN_OK) {
-                        pack_world(&packer, document, &ref, &message->relative);
+                        pack_world(&packer, document, &ref, &message->relative, &steps_left);
                 }
         }
         packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;

@@ -58,7 +58,7 @@ static enum scn_error grow(struct scn_memo *memo)
 enum scn_error scn_memo_put(struct scn_memo *memo, uint32_t key, uint32_t value)
 {
         SCN_ASSERT(key != SCN_MEMO_NONE);
-        if (memo->count >= memo->capacity / 4 * 3) {
+        if (memo->count >= memo->capacity / 4 * 3 && scn_memo_get(memo, key) == SCN_MEMO_NONE) {
                 const enum scn_error error = grow(memo);
                 if (error != SCN_OK) {
                         return error;

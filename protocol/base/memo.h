@@ -20,7 +20,7 @@ struct scn_memo {
 void scn_memo_finish(struct scn_memo *memo);
 /* SCN_MEMO_NONE if there is no such key. */
 uint32_t scn_memo_get(const struct scn_memo *memo, uint32_t key);
-/* Enters or replaces. SCN_E_NO_MEMORY. */
+/* Enters or replaces. SCN_E_NO_MEMORY, but never for a key that is in. */
 SCN_NODISCARD enum scn_error scn_memo_put(struct scn_memo *memo, uint32_t key, uint32_t value);
 
 #endif

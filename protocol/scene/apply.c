@@ -99,6 +99,7 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
                 .mutation = {document, changes, revision, edit->step != 0 ? edit->step : revision, 0},
                 .edit = edit,
                 .refusal = refusal_out,
+                .path_steps_left = document->limits.path_steps_max,
         };
         error = scn_table_client(document, edit->client, &apply.mutation.client);
         if (error == SCN_OK) {
@@ -175,7 +176,8 @@ enum scn_error scn_apply_find_node(struct scn_apply *apply, uint32_t *slot_out)
         if (ref->kind == SCN_REF_UID) {
                 apply->refusal->node = ref->uid;
         }
-        const enum scn_error error = scn_document_find_slot(apply->mutation.document, ref, slot_out);
+        const enum scn_error error =
+                scn_document_find_slot(apply->mutation.document, ref, &apply->path_steps_left, slot_out);
         if (error == SCN_OK) {
                 apply->refusal->node = scn_node_at(apply->mutation.document, *slot_out)->uid;
         }

@@ -8,12 +8,16 @@
 
 #include "protocol/scene/mutation.h"
 
+/* What a record costs where it is stored, besides its texts: kind, ids, writers, headers. It only has to bound them. */
+#define SCN_RECORD_BYTES 64
+
 struct scn_apply {
         struct scn_mutation mutation;
         const struct scn_edit *edit;
         const struct scn_op *op;
         uint32_t op_index;
         struct scn_refusal *refusal;
+        uint64_t path_steps_left;
 };
 
 SCN_NODISCARD enum scn_error scn_apply_add(struct scn_apply *apply);
@@ -39,8 +43,6 @@ SCN_NODISCARD enum scn_error scn_apply_check_trs(
 /* Checks key and value and makes the text that a node will own. value.data == NULL: a removed key. */
 SCN_NODISCARD enum scn_error scn_apply_make_property(
         struct scn_apply *apply, const struct scn_property *property, struct scn_prop_text **text_out);
-/* Those of T, R, S whose bits differ. */
-uint32_t scn_apply_compare_trs(const struct scn_trs *a, const struct scn_trs *b);
 /* Where a slot stands now, as records have it. */
 struct scn_place scn_apply_place(const struct scn_document *document, uint32_t slot);
 

@@ -9,10 +9,8 @@
 
 #include <string.h>
 
-/* See apply_value.c: bounds, not sizes. */
-#define RECORD_BYTES 64
 #define PLACE_BYTES sizeof(struct scn_place)
-#define NODE_BYTES (RECORD_BYTES + PLACE_BYTES + sizeof(struct scn_trs) + 5 * 24)
+#define NODE_BYTES (SCN_RECORD_BYTES + PLACE_BYTES + sizeof(struct scn_trs) + 5 * 24)
 
 #define RANDOM_UID_TRIES 8
 
@@ -34,11 +32,12 @@ static enum scn_error resolve_after(struct scn_apply *apply, uint32_t moved, uin
                 target->previous = SCN_NONE;
                 return SCN_OK;
         }
-        const enum scn_error error = scn_document_find_slot(document, &apply->op->after, &after);
+        const enum scn_error error =
+                scn_document_find_slot(document, &apply->op->after, &apply->path_steps_left, &after);
         if (error == SCN_OK && after == moved) {
                 return SCN_E_BAD_OP;
         }
-        if (error == SCN_E_BAD_PATH) {
+        if (error == SCN_E_BAD_PATH || error == SCN_E_PATH_TOO_LONG) {
                 return error;
         }
         target->went_last = error != SCN_OK || scn_hierarchy_parent(document->hierarchy, after) != target->parent;
@@ -97,7 +96,8 @@ static enum scn_error find_parent(struct scn_apply *apply, uint32_t *parent_out)
         if (ref->kind == SCN_REF_UID) {
                 apply->refusal->other = ref->uid;
         }
-        const enum scn_error error = scn_document_find_slot(apply->mutation.document, ref, parent_out);
+        const enum scn_error error =
+                scn_document_find_slot(apply->mutation.document, ref, &apply->path_steps_left, parent_out);
         if (error == SCN_OK) {
                 apply->refusal->other = scn_node_at(apply->mutation.document, *parent_out)->uid;
         }
@@ -107,12 +107,7 @@ static enum scn_error find_parent(struct scn_apply *apply, uint32_t *parent_out)
 /* `height`: levels below the node that is to hang under `parent`. */
 static bool is_too_deep(const struct scn_document *document, uint32_t parent, uint32_t height)
 {
-        uint64_t depth = (uint64_t)height + 1;
-        uint32_t slot = scn_hierarchy_parent(document->hierarchy, parent);
-        for (; slot != SCN_NONE; slot = scn_hierarchy_parent(document->hierarchy, slot)) {
-                depth++;
-        }
-        return depth > document->limits.depth_max;
+        return (uint64_t)scn_depth_at(document, parent) + height + 1 > document->limits.depth_max;
 }
 
 /* --- add --- */
@@ -269,26 +264,9 @@ static enum scn_error check_new_trs(struct scn_apply *apply, struct scn_trs *trs
         if (error != SCN_OK) {
                 return error;
         }
-        *trs = SCN_TRS_IDENTITY;
-        if ((fields & SCN_FIELDS_TRANSLATION) != 0) {
-                memcpy(trs->t, given.t, sizeof trs->t);
-        }
-        if ((fields & SCN_FIELDS_ROTATION) != 0) {
-                memcpy(trs->r, given.r, sizeof trs->r);
-        }
-        if ((fields & SCN_FIELDS_SCALE) != 0) {
-                memcpy(trs->s, given.s, sizeof trs->s);
-        }
+        const struct scn_trs identity = SCN_TRS_IDENTITY;
+        *trs = scn_trs_merge(&identity, &given, fields);
         return SCN_OK;
-}
-
-static void free_texts(struct scn_new_node *new)
-{
-        scn_free(new->name);
-        for (uint32_t i = 0; new->props != NULL &&i < new->props->count; i++) {
-                scn_free(new->props->items[i].text);
-        }
-        scn_free(new->props);
 }
 
 enum scn_error scn_apply_add(struct scn_apply *apply)
@@ -322,7 +300,7 @@ enum scn_error scn_apply_add(struct scn_apply *apply)
                 error = record_add(apply, &new, flags | (target.went_last ? SCN_CHANGE_WENT_LAST : 0));
         }
         if (error != SCN_OK) {
-                free_texts(&new);
+                scn_new_node_finish(&new);
                 return error;
         }
         return scn_mutate_add(&apply->mutation, &new, &slot);
@@ -348,9 +326,9 @@ static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, uint32_
         if (is_under(document, parent, slot)) {
                 return SCN_E_CYCLE;
         }
+        /* A loose bound may be too high since something below was removed: then count. */
         if (parent != scn_hierarchy_parent(document->hierarchy, slot) && is_too_deep(document, parent, node->height) &&
-                /* The bound may be too high since something below was removed: count, and remember. */
-                is_too_deep(document, parent, scn_exact_height(document, slot))) {
+                (!node->is_height_loose || is_too_deep(document, parent, scn_exact_height(document, slot)))) {
                 return SCN_E_DEPTH;
         }
         return scn_apply_check_stamp(apply, slot, SCN_FIELD_PLACE, node->stamps[SCN_FIELD_PLACE]);
@@ -384,7 +362,7 @@ static enum scn_error check_kept_trs(struct scn_apply *apply, uint32_t slot, con
 {
         const struct scn_document *document = apply->mutation.document;
         const struct scn_trs before = scn_hierarchy_local(document->hierarchy, slot);
-        const uint32_t fields = scn_apply_compare_trs(&before, trs);
+        const uint32_t fields = scn_trs_compare(&before, trs);
         enum scn_error error = SCN_OK;
         for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE && error == SCN_OK; field++) {
                 if ((fields >> field & 1) != 0) {
@@ -401,8 +379,8 @@ static enum scn_error record_move(struct scn_apply *apply, uint32_t slot, const 
         const struct scn_document *document = apply->mutation.document;
         const struct scn_node *node = scn_node_at(document, slot);
         struct scn_change *record;
-        const enum scn_error error = scn_changes_record(
-                &apply->mutation, SCN_OP_MOVE, RECORD_BYTES + 2 * PLACE_BYTES + 2 * sizeof(struct scn_trs), &record);
+        const enum scn_error error = scn_changes_record(&apply->mutation, SCN_OP_MOVE,
+                SCN_RECORD_BYTES + 2 * PLACE_BYTES + 2 * sizeof(struct scn_trs), &record);
         if (error != SCN_OK) {
                 return error;
         }
@@ -416,7 +394,7 @@ static enum scn_error record_move(struct scn_apply *apply, uint32_t slot, const 
                 move->trs_writer_before[i] = scn_stamp_writer(node->stamps[SCN_FIELD_TRANSLATION + i]);
         }
         record->op = apply->op_index;
-        record->fields = SCN_FIELDS_PLACE | scn_apply_compare_trs(&move->trs_before, trs);
+        record->fields = SCN_FIELDS_PLACE | scn_trs_compare(&move->trs_before, trs);
         record->flags = (target->went_last ? SCN_CHANGE_WENT_LAST : 0) |
                 (residual > SCN_SHEAR_TOLERANCE ? SCN_CHANGE_LOSSY : 0);
         record->id = node->id;
@@ -499,22 +477,52 @@ static enum scn_error check_node(struct scn_apply *apply, uint32_t slot)
         return error;
 }
 
-/* Checks the subtree and measures its record. */
-static enum scn_error survey(struct scn_apply *apply, uint32_t top, uint32_t *count_out, uint64_t *bytes_out)
+/* The last change of anything here or below. */
+static scn_revision last_change(const struct scn_node *node)
+{
+        scn_revision latest = 0;
+        for (int channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
+                latest = node->subtree_rev[channel] > latest ? node->subtree_rev[channel] : latest;
+        }
+        return latest;
+}
+
+/* Strict: looks only where something has changed since the base. */
+static enum scn_error check_subtree(struct scn_apply *apply, uint32_t top)
 {
         const struct scn_document *document = apply->mutation.document;
+        const struct scn_hierarchy *hierarchy = document->hierarchy;
+        const bool is_known = apply->edit->base >= document->horizon;
+        uint32_t at = apply->edit->is_strict ? top : SCN_NONE;
+        while (at != SCN_NONE) {
+                const bool is_quiet = is_known && last_change(scn_node_at(document, at)) <= apply->edit->base;
+                const enum scn_error error = is_quiet ? SCN_OK : check_node(apply, at);
+                if (error != SCN_OK) {
+                        return error;
+                }
+                const uint32_t child = is_quiet ? SCN_NONE : scn_hierarchy_first_child(hierarchy, at);
+                if (child != SCN_NONE) {
+                        at = child;
+                        continue;
+                }
+                while (at != top && scn_hierarchy_next(hierarchy, at) == SCN_NONE) {
+                        at = scn_hierarchy_parent(hierarchy, at);
+                }
+                at = at == top ? SCN_NONE : scn_hierarchy_next(hierarchy, at);
+        }
+        return SCN_OK;
+}
+
+/* Measures the record of a removed subtree. */
+static void measure(const struct scn_document *document, uint32_t top, uint32_t *count_out, uint64_t *bytes_out)
+{
         *count_out = 0;
         *bytes_out = 0;
         for (uint32_t at = top; at != SCN_NONE; at = scn_hierarchy_walk(document->hierarchy, top, at)) {
                 const struct scn_node *node = scn_node_at(document, at);
-                const enum scn_error error = check_node(apply, at);
-                if (error != SCN_OK) {
-                        return error;
-                }
                 *bytes_out += stored_bytes(node->name, node->props);
                 ++*count_out;
         }
-        return SCN_OK;
 }
 
 enum scn_error scn_apply_remove(struct scn_apply *apply)
@@ -528,10 +536,11 @@ enum scn_error scn_apply_remove(struct scn_apply *apply)
                 error = SCN_E_ROOT;
         }
         if (error == SCN_OK) {
-                error = survey(apply, slot, &count, &bytes);
+                error = check_subtree(apply, slot);
         }
         struct scn_change *record;
         if (error == SCN_OK) {
+                measure(document, slot, &count, &bytes);
                 error = scn_changes_record(&apply->mutation, SCN_OP_REMOVE, bytes, &record);
         }
         if (error != SCN_OK) {
@@ -542,6 +551,9 @@ enum scn_error scn_apply_remove(struct scn_apply *apply)
         record->id = scn_node_at(document, slot)->id;
         record->uid = scn_node_at(document, slot)->uid;
         record->as.remove.place = scn_apply_place(document, slot);
+        record->as.remove.parent = scn_id_at(document, scn_hierarchy_parent(document->hierarchy, slot));
+        record->as.remove.previous = scn_id_at(document, scn_hierarchy_previous(document->hierarchy, slot));
+        record->as.remove.next = scn_id_at(document, scn_hierarchy_next(document->hierarchy, slot));
         record->as.remove.nodes_count = count;
         record->as.remove.slot = slot;
         return scn_mutate_remove(&apply->mutation, slot);

@@ -9,17 +9,7 @@
 
 #include <string.h>
 
-/* What a record costs where it is stored, besides its texts: kind, ids, writers, headers (FORMAT.md's rows may be
- * smaller; this only has to bound them). */
-#define RECORD_BYTES 64
-#define TRS_RECORD_BYTES (RECORD_BYTES + 2 * sizeof(struct scn_trs) + 24)
-
-uint32_t scn_apply_compare_trs(const struct scn_trs *a, const struct scn_trs *b)
-{
-        return (memcmp(a->t, b->t, sizeof a->t) != 0 ? SCN_FIELDS_TRANSLATION : 0) |
-                (memcmp(a->r, b->r, sizeof a->r) != 0 ? SCN_FIELDS_ROTATION : 0) |
-                (memcmp(a->s, b->s, sizeof a->s) != 0 ? SCN_FIELDS_SCALE : 0);
-}
+#define TRS_RECORD_BYTES (SCN_RECORD_BYTES + 2 * sizeof(struct scn_trs) + 24)
 
 enum scn_error scn_apply_check_trs(struct scn_apply *apply, uint32_t fields, struct scn_trs *trs, uint32_t *flags_out)
 {
@@ -66,7 +56,8 @@ static enum scn_error check_parent(struct scn_apply *apply, uint32_t slot)
         const scn_revision since = scn_parent_since(document, node);
         if (apply->op->parent.kind != SCN_REF_NONE) {
                 uint32_t named;
-                const enum scn_error error = scn_document_find_slot(document, &apply->op->parent, &named);
+                const enum scn_error error =
+                        scn_document_find_slot(document, &apply->op->parent, &apply->path_steps_left, &named);
                 /* A parent that is gone is another parent than the present one, too. */
                 const bool is_other = error == SCN_E_GONE ||
                         (error == SCN_OK && named != scn_hierarchy_parent(document->hierarchy, slot));
@@ -118,17 +109,8 @@ enum scn_error scn_apply_transform(struct scn_apply *apply)
                 return error;
         }
         const struct scn_trs before = scn_hierarchy_local(document->hierarchy, slot);
-        struct scn_trs after = before;
-        if ((fields & SCN_FIELDS_TRANSLATION) != 0) {
-                memcpy(after.t, trs.t, sizeof after.t);
-        }
-        if ((fields & SCN_FIELDS_ROTATION) != 0) {
-                memcpy(after.r, trs.r, sizeof after.r);
-        }
-        if ((fields & SCN_FIELDS_SCALE) != 0) {
-                memcpy(after.s, trs.s, sizeof after.s);
-        }
-        const uint32_t changed = scn_apply_compare_trs(&before, &after);
+        const struct scn_trs after = scn_trs_merge(&before, &trs, fields);
+        const uint32_t changed = scn_trs_compare(&before, &after);
         if (changed == 0) {
                 return SCN_OK;
         }
@@ -162,14 +144,6 @@ enum scn_error scn_apply_check_name(struct scn_apply *apply, struct scn_slice na
         return is_good ? SCN_OK : scn_apply_refuse(apply, SCN_E_BAD_UTF8, SCN_FIELD_NAME);
 }
 
-static bool is_same_text(const struct scn_text *text, struct scn_slice slice)
-{
-        if (text == NULL || slice.data == NULL) {
-                return text == NULL && slice.data == NULL;
-        }
-        return text->size == slice.size && memcmp(text->bytes, slice.data, slice.size) == 0;
-}
-
 enum scn_error scn_apply_rename(struct scn_apply *apply)
 {
         const struct scn_slice name = apply->op->name;
@@ -183,12 +157,12 @@ enum scn_error scn_apply_rename(struct scn_apply *apply)
         }
         const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
         error = scn_apply_check_stamp(apply, slot, SCN_FIELD_NAME, node->stamps[SCN_FIELD_NAME]);
-        if (error != SCN_OK || is_same_text(node->name, name)) {
+        if (error != SCN_OK || scn_text_is(node->name, name)) {
                 return error;
         }
         struct scn_change *record;
         const uint64_t text_bytes = (uint64_t)name.size + (node->name == NULL ? 0 : node->name->size);
-        error = scn_changes_record(&apply->mutation, SCN_OP_RENAME, RECORD_BYTES + text_bytes, &record);
+        error = scn_changes_record(&apply->mutation, SCN_OP_RENAME, SCN_RECORD_BYTES + text_bytes, &record);
         if (error != SCN_OK) {
                 return error;
         }
@@ -271,7 +245,10 @@ static enum scn_error check_set(
         }
         *is_changed_out = !is_same_value(before, text);
         const bool is_one_more = text->value_size > 0 && (before == NULL || before->value_size == 0);
-        const bool is_full = props != NULL && props->living_count >= document->limits.properties_max;
+        const uint64_t fields_max = (uint64_t)document->limits.properties_max * SCN_REMOVED_KEYS_RATIO;
+        const bool is_full = props != NULL &&
+                (props->living_count >= document->limits.properties_max ||
+                        (before == NULL && props->count >= fields_max));
         return is_one_more && is_full ? scn_apply_refuse(apply, SCN_E_TOO_MANY_PROPS, SCN_FIELD_PROPERTY) : SCN_OK;
 }
 
@@ -285,7 +262,7 @@ static enum scn_error record_set(struct scn_apply *apply, uint32_t slot, const s
                 (uint64_t)text->key_size + text->value_size + (before == NULL ? 0 : before->text->value_size);
         struct scn_change *record;
         const enum scn_error error =
-                scn_changes_record(&apply->mutation, SCN_OP_SET, RECORD_BYTES + text_bytes, &record);
+                scn_changes_record(&apply->mutation, SCN_OP_SET, SCN_RECORD_BYTES + text_bytes, &record);
         if (error != SCN_OK) {
                 return error;
         }

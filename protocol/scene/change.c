@@ -29,6 +29,7 @@ enum scn_error scn_changes_begin(struct scn_document *document, struct scn_chang
         changes->mask = 0;
         changes->record_bytes = 0;
         changes->has_garbage = false;
+        changes->garbage_bytes = 0;
         changes->revision_before = document->revision;
         changes->horizon_before = document->horizon;
         changes->next_id_before = document->next_id;
@@ -162,6 +163,6 @@ const struct scn_change *scn_changes_get(const struct scn_changes *changes, uint
 
 size_t scn_changes_bytes(const struct scn_changes *changes)
 {
-        return sizeof *changes + changes->arena_bytes + changes->log_capacity * sizeof *changes->log +
-                changes->records_capacity * sizeof(void *);
+        return sizeof *changes + changes->garbage_bytes + changes->arena_bytes +
+                changes->log_capacity * sizeof *changes->log + changes->records_capacity * sizeof(void *);
 }

@@ -39,11 +39,14 @@ struct scn_change_add {
 
 struct scn_change_remove {
         struct scn_place place;
+        scn_node_id parent; /* the same place, by the lives of then */
+        scn_node_id previous;
+        scn_node_id next;
         uint32_t nodes_count; /* of the subtree; scn_changes_removed_node() walks it, parents first */
         uint32_t slot;        /* internal: where the subtree waits */
 };
 
-/* fields: PLACE (unless only rounding moved it: never), and those of T, R, S that keep=world changed. */
+/* fields: PLACE, and those of T, R, S that keep=world changed. */
 struct scn_change_move {
         struct scn_place before;
         struct scn_place after;

@@ -18,6 +18,8 @@ static void check_links(const struct scn_document *document, uint32_t slot)
                 SCN_ASSERT(scn_hierarchy_parent(hierarchy, child) == slot);
                 SCN_ASSERT(scn_hierarchy_previous(hierarchy, child) == previous);
                 SCN_ASSERT(scn_node_at(document, child)->height < scn_node_at(document, slot)->height);
+                SCN_ASSERT(
+                        !scn_node_at(document, child)->is_height_loose || scn_node_at(document, slot)->is_height_loose);
                 for (int channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
                         SCN_ASSERT(scn_node_at(document, child)->subtree_rev[channel] <=
                                 scn_node_at(document, slot)->subtree_rev[channel]);

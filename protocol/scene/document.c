@@ -246,6 +246,28 @@ struct scn_hierarchy *scn_document_hierarchy(struct scn_document *document)
         return document->hierarchy;
 }
 
+uint32_t scn_trs_compare(const struct scn_trs *a, const struct scn_trs *b)
+{
+        return (memcmp(a->t, b->t, sizeof a->t) != 0 ? SCN_FIELDS_TRANSLATION : 0) |
+                (memcmp(a->r, b->r, sizeof a->r) != 0 ? SCN_FIELDS_ROTATION : 0) |
+                (memcmp(a->s, b->s, sizeof a->s) != 0 ? SCN_FIELDS_SCALE : 0);
+}
+
+struct scn_trs scn_trs_merge(const struct scn_trs *base, const struct scn_trs *other, uint32_t fields)
+{
+        struct scn_trs merged = *base;
+        if ((fields & SCN_FIELDS_TRANSLATION) != 0) {
+                memcpy(merged.t, other->t, sizeof merged.t);
+        }
+        if ((fields & SCN_FIELDS_ROTATION) != 0) {
+                memcpy(merged.r, other->r, sizeof merged.r);
+        }
+        if ((fields & SCN_FIELDS_SCALE) != 0) {
+                memcpy(merged.s, other->s, sizeof merged.s);
+        }
+        return merged;
+}
+
 uint32_t scn_fields_of_mask(uint32_t mask)
 {
         return ((mask & SCN_MASK_STRUCTURE) != 0 ? SCN_FIELDS_PLACE : 0) |
@@ -358,12 +380,7 @@ scn_node_id scn_document_walk(const struct scn_document *document, scn_node_id t
 
 uint32_t scn_document_depth(const struct scn_document *document, scn_node_id id)
 {
-        uint32_t depth = 0;
-        uint32_t slot = scn_hierarchy_parent(document->hierarchy, living_slot(document, id));
-        for (; slot != SCN_NONE; slot = scn_hierarchy_parent(document->hierarchy, slot)) {
-                depth++;
-        }
-        return depth;
+        return scn_depth_at(document, living_slot(document, id));
 }
 
 /* --- Removed subtrees: the cursor is the slot + 1 --- */
@@ -377,9 +394,9 @@ struct scn_node_view scn_document_removed_node(
         *cursor = slot + 1;
         struct scn_node_view view = view_slot(document, slot);
         if (slot == removal->slot) {
-                view.parent = scn_document_find_any(document, removal->place.parent);
-                view.previous = scn_document_find_any(document, removal->place.previous);
-                view.next = scn_document_find_any(document, removal->place.next);
+                view.parent = removal->parent;
+                view.previous = removal->previous;
+                view.next = removal->next;
         }
         return view;
 }
@@ -409,7 +426,8 @@ struct scn_property scn_document_removed_property(
 static enum scn_error find_for_query(const struct scn_document *document, scn_node_id id, uint32_t *slot_out)
 {
         const struct scn_node_ref ref = {.kind = SCN_REF_ID, .id = id};
-        return scn_document_find_slot(document, &ref, slot_out);
+        uint64_t steps_left = 0; /* an id needs none */
+        return scn_document_find_slot(document, &ref, &steps_left, slot_out);
 }
 
 enum scn_error scn_document_world(const struct scn_document *document, scn_node_id id, struct scn_affine *world_out)

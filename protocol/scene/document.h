@@ -38,14 +38,15 @@ SCN_NODISCARD enum scn_error scn_document_create(
 /* A replica: empty, without even a root, until a whole delta arrives (options.root_uid is not read). */
 SCN_NODISCARD enum scn_error scn_document_create_replica(
         const struct scn_document_options *options, struct scn_document **document_out);
-/* Takes NULL. Asserts that no observer is registered; ends changes that are still outstanding. */
+/* Takes NULL. What a document has once needed (pages of nodes, the hierarchy's arrays, blocks of the sibling index) it
+ * keeps for reuse until here. Asserts that no observer is registered; ends changes that are still outstanding. */
 void scn_document_destroy(struct scn_document *document);
 
 struct scn_uid scn_document_uid(const struct scn_document *document);
 /* 0 in an empty replica. */
 scn_node_id scn_document_root(const struct scn_document *document);
 scn_revision scn_document_revision(const struct scn_document *document);
-/* The oldest revision from which deltas can be made; see feed.h. */
+/* The oldest revision from which deltas can be made; see scn_document_past_count(). */
 scn_revision scn_document_horizon(const struct scn_document *document);
 uint32_t scn_document_nodes_count(const struct scn_document *document);
 /* The id the next node gets. */
@@ -101,9 +102,12 @@ struct scn_node_view {
 };
 
 /* Resolves id, uid or path. SCN_E_NO_NODE, SCN_E_GONE (a known id or uid whose life is over), SCN_E_BAD_PATH,
- * SCN_E_BAD_OP for SCN_REF_NONE. */
+ * SCN_E_PATH_TOO_LONG, SCN_E_BAD_OP for SCN_REF_NONE. */
 SCN_NODISCARD enum scn_error scn_document_find(
         const struct scn_document *document, const struct scn_node_ref *ref, scn_node_id *id_out);
+/* The same where one request names many: *steps_left begins at limits.path_steps_max and is used up by paths. */
+SCN_NODISCARD enum scn_error scn_document_find_within(
+        const struct scn_document *document, const struct scn_node_ref *ref, uint64_t *steps_left, scn_node_id *id_out);
 /* 0 if no living node has it. */
 scn_node_id scn_document_find_uid(const struct scn_document *document, struct scn_uid uid);
 bool scn_document_has(const struct scn_document *document, scn_node_id id);

@@ -338,16 +338,39 @@ static enum scn_error gather(struct gathering *gathering)
         return SCN_OK;
 }
 
-/* Slots become ids, by depth, then id. */
-static enum scn_error sort_by_depth(const struct scn_document *document, struct scn_node_list *list)
+/* All ancestors of what was gathered were gathered, too: `seen` holds depth + 1 for those already known, and each is
+ * walked over once. */
+static uint32_t find_depth(struct gathering *gathering, uint32_t slot)
 {
+        const struct scn_hierarchy *hierarchy = gathering->document->hierarchy;
+        uint32_t steps = 0;
+        uint32_t known = 0;
+        uint32_t top = slot;
+        while (top != SCN_NONE && known == 0) {
+                known = scn_memo_get(&gathering->seen, top);
+                top = known == 0 ? scn_hierarchy_parent(hierarchy, top) : top;
+                steps += known == 0;
+        }
+        uint32_t depth = known + steps - 1;
+        for (uint32_t at = slot, left = depth; at != top; at = scn_hierarchy_parent(hierarchy, at)) {
+                /* It is there already: no memory is needed. */
+                const enum scn_error error = scn_memo_put(&gathering->seen, at, 1 + left--);
+                SCN_ASSERT(error == SCN_OK);
+        }
+        return depth;
+}
+
+/* Slots become ids, by depth, then id. */
+static enum scn_error sort_by_depth(struct gathering *gathering)
+{
+        struct scn_node_list *list = gathering->list;
         struct dirty *order = scn_alloc(list->count * sizeof *order);
         if (order == NULL) {
                 return SCN_E_NO_MEMORY;
         }
         for (size_t i = 0; i < list->count; i++) {
-                order[i].id = scn_node_at(document, list->ids[i])->id;
-                order[i].depth = scn_document_depth(document, order[i].id);
+                order[i].id = scn_node_at(gathering->document, list->ids[i])->id;
+                order[i].depth = find_depth(gathering, list->ids[i]);
         }
         qsort(order, list->count, sizeof *order, compare_dirty);
         for (size_t i = 0; i < list->count; i++) {
@@ -367,6 +390,9 @@ enum scn_error scn_document_list_dirty(
         }
         struct gathering gathering = {document, since, list, {0}};
         error = gather(&gathering);
+        if (error == SCN_OK) {
+                error = sort_by_depth(&gathering);
+        }
         scn_memo_finish(&gathering.seen);
-        return error == SCN_OK ? sort_by_depth(document, list) : error;
+        return error;
 }

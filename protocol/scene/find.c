@@ -78,35 +78,42 @@ static bool is_named(const struct scn_text *name, struct scn_slice escaped)
         return at == size;
 }
 
-static uint32_t find_child(const struct scn_document *document, uint32_t parent, const struct segment *segment)
+static enum scn_error find_child(const struct scn_document *document, uint32_t parent, const struct segment *segment,
+        uint64_t *steps_left, uint32_t *slot_out)
 {
         uint32_t left = segment->index;
         uint32_t slot = scn_hierarchy_first_child(document->hierarchy, parent);
         for (; slot != SCN_NONE; slot = scn_hierarchy_next(document->hierarchy, slot)) {
+                if (*steps_left == 0) {
+                        return SCN_E_PATH_TOO_LONG;
+                }
+                --*steps_left;
                 if (is_named(scn_node_at(document, slot)->name, segment->name) && left-- == 0) {
-                        return slot;
+                        *slot_out = slot;
+                        return SCN_OK;
                 }
         }
-        return SCN_NONE;
+        return SCN_E_NO_NODE;
 }
 
-static enum scn_error find_path(const struct scn_document *document, struct scn_slice path, uint32_t *slot_out)
+static enum scn_error find_path(
+        const struct scn_document *document, struct scn_slice path, uint64_t *steps_left, uint32_t *slot_out)
 {
         if (path.size == 0 || path.data[0] != '/') {
                 return SCN_E_BAD_PATH;
         }
         path.data++;
         path.size--;
-        uint32_t slot = document->root;
-        while (path.size > 0 && slot != SCN_NONE) {
+        *slot_out = document->root;
+        enum scn_error error = document->root == SCN_NONE ? SCN_E_NO_NODE : SCN_OK;
+        while (path.size > 0 && error == SCN_OK) {
                 struct segment segment;
                 if (!cut_segment(&path, &segment)) {
                         return SCN_E_BAD_PATH;
                 }
-                slot = find_child(document, slot, &segment);
+                error = find_child(document, *slot_out, &segment, steps_left, slot_out);
         }
-        *slot_out = slot;
-        return slot == SCN_NONE ? SCN_E_NO_NODE : SCN_OK;
+        return error;
 }
 
 /* --- References --- */
@@ -124,7 +131,7 @@ static enum scn_error living(uint32_t ref, uint32_t *slot_out)
 }
 
 enum scn_error scn_document_find_slot(
-        const struct scn_document *document, const struct scn_node_ref *ref, uint32_t *slot_out)
+        const struct scn_document *document, const struct scn_node_ref *ref, uint64_t *steps_left, uint32_t *slot_out)
 {
         switch (ref->kind) {
         case SCN_REF_ID: {
@@ -136,30 +143,27 @@ enum scn_error scn_document_find_slot(
         case SCN_REF_UID:
                 return living(scn_table_find_uid(document, ref->uid), slot_out);
         case SCN_REF_PATH:
-                return find_path(document, ref->path, slot_out);
+                return find_path(document, ref->path, steps_left, slot_out);
         case SCN_REF_NONE:
                 break;
         }
         return SCN_E_BAD_OP;
 }
 
-enum scn_error scn_document_find(
-        const struct scn_document *document, const struct scn_node_ref *ref, scn_node_id *id_out)
+enum scn_error scn_document_find_within(
+        const struct scn_document *document, const struct scn_node_ref *ref, uint64_t *steps_left, scn_node_id *id_out)
 {
         uint32_t slot;
-        const enum scn_error error = scn_document_find_slot(document, ref, &slot);
+        const enum scn_error error = scn_document_find_slot(document, ref, steps_left, &slot);
         if (error == SCN_OK) {
                 *id_out = scn_node_at(document, slot)->id;
         }
         return error;
 }
 
-scn_node_id scn_document_find_any(const struct scn_document *document, struct scn_uid uid)
+enum scn_error scn_document_find(
+        const struct scn_document *document, const struct scn_node_ref *ref, scn_node_id *id_out)
 {
-        const uint32_t ref = scn_table_find_uid(document, uid);
-        if (ref == SCN_NONE) {
-                return 0;
-        }
-        return (ref & SCN_PAST_BIT) != 0 ? scn_past_at(document, ref & SCN_PAST_MASK)->id
-                                         : scn_node_at(document, ref)->id;
+        uint64_t steps_left = document->limits.path_steps_max;
+        return scn_document_find_within(document, ref, &steps_left, id_out);
 }

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* What a removed node holds until it can no longer be taken back, besides its texts: slot and place in the hierarchy. */
+#define REMOVED_NODE_BYTES (sizeof(struct scn_node) + 120)
+
 static enum scn_error log_reserve(struct scn_changes *changes, size_t words)
 {
         if (changes->log_count + words <= changes->log_capacity) {
@@ -153,6 +156,7 @@ enum scn_error scn_mutate_name(struct scn_mutation *mutation, uint32_t slot, str
         if (name != NULL) {
                 scn_digest_add(sum, scn_digest_name(node->uid, scn_text_slice(name)));
         }
+        changes->garbage_bytes += node->name == NULL ? 0 : sizeof *node->name + node->name->size;
         scn_log_push(changes, (uintptr_t)node->name);
         scn_log_push_header(changes, SCN_LOG_NAME, slot, 0);
         changes->has_garbage = true;
@@ -177,7 +181,7 @@ static void digest_property(
 
 static enum scn_error remember_emptied(struct scn_mutation *mutation, uint32_t slot)
 {
-        const struct scn_node *node = scn_node_at(mutation->document, slot);
+        struct scn_node *node = scn_node_at(mutation->document, slot);
         const struct scn_past entry = {
                 .kind = SCN_PAST_EMPTIED,
                 .revision = mutation->revision,
@@ -186,11 +190,16 @@ static enum scn_error remember_emptied(struct scn_mutation *mutation, uint32_t s
                 .feed_previous = SCN_NONE,
                 .feed_next = SCN_NONE,
         };
+        /* Once for each node and revision: what is dropped with it is all that the node has lost by then. */
+        if (node->props->emptied == mutation->revision) {
+                return SCN_OK;
+        }
         if (scn_past_reserve(mutation->document, 1) != SCN_OK || log_reserve(mutation->changes, 1) != SCN_OK) {
                 return SCN_E_NO_MEMORY;
         }
         (void)scn_past_append(mutation->document, &entry);
         scn_log_push_header(mutation->changes, SCN_LOG_EMPTIED, slot, 0);
+        node->props->emptied = mutation->revision;
         return SCN_OK;
 }
 
@@ -212,6 +221,8 @@ enum scn_error scn_mutate_property(struct scn_mutation *mutation, uint32_t slot,
         struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_PROPERTIES];
         digest_property(sum, node, before.text, false);
         digest_property(sum, node, text, true);
+        changes->garbage_bytes +=
+                before.text == NULL ? 0 : sizeof *before.text + (size_t)before.text->key_size + before.text->value_size;
         scn_log_push(changes, (uintptr_t)before.text);
         scn_log_push(changes, (uintptr_t)text);
         scn_log_push(changes, node->props->revision);
@@ -250,16 +261,27 @@ static void digest_place(struct scn_document *document, uint32_t slot, bool is_a
         }
 }
 
+void scn_loosen_heights(struct scn_document *document, uint32_t parent)
+{
+        while (parent != SCN_NONE && !scn_node_at(document, parent)->is_height_loose) {
+                scn_node_at(document, parent)->is_height_loose = 1;
+                parent = scn_hierarchy_parent(document->hierarchy, parent);
+        }
+}
+
 void scn_raise_heights(struct scn_document *document, uint32_t slot)
 {
         uint32_t height = scn_node_at(document, slot)->height;
         uint32_t parent = scn_hierarchy_parent(document->hierarchy, slot);
+        if (scn_node_at(document, slot)->is_height_loose) {
+                scn_loosen_heights(document, parent);
+        }
         for (; parent != SCN_NONE; parent = scn_hierarchy_parent(document->hierarchy, parent)) {
                 height++;
                 if (scn_node_at(document, parent)->height >= height) {
                         return;
                 }
-                scn_node_at(document, parent)->height = height;
+                scn_node_at(document, parent)->height = height & INT32_MAX;
         }
 }
 
@@ -273,6 +295,7 @@ static void link_slot(struct scn_document *document, uint32_t slot, uint32_t par
 
 static void unlink_slot(struct scn_document *document, uint32_t slot)
 {
+        scn_loosen_heights(document, scn_hierarchy_parent(document->hierarchy, slot));
         scn_order_unlinking(document, slot);
         scn_hierarchy_unlink(document->hierarchy, slot);
 }
@@ -336,8 +359,10 @@ void scn_digests_of_node(
 static void raise_parent(struct scn_document *document, uint32_t slot)
 {
         struct scn_node *parent = scn_node_at(document, scn_hierarchy_parent(document->hierarchy, slot));
-        const uint32_t height = scn_node_at(document, slot)->height + 1;
-        parent->height = parent->height < height ? height : parent->height;
+        const uint32_t height = scn_node_at(document, slot)->height + 1u;
+        if (parent->height < height) {
+                parent->height = height & INT32_MAX;
+        }
 }
 
 uint32_t scn_exact_height(struct scn_document *document, uint32_t slot)
@@ -347,6 +372,7 @@ uint32_t scn_exact_height(struct scn_document *document, uint32_t slot)
         for (;;) {
                 /* Each node of the subtree: a bound that stayed above its parent's would hide later growth. */
                 scn_node_at(document, at)->height = 0;
+                scn_node_at(document, at)->is_height_loose = 0;
                 const uint32_t child = scn_hierarchy_first_child(hierarchy, at);
                 if (child != SCN_NONE) {
                         at = child;
@@ -364,7 +390,7 @@ uint32_t scn_exact_height(struct scn_document *document, uint32_t slot)
         }
 }
 
-static void free_new_node(struct scn_new_node *new)
+void scn_new_node_finish(struct scn_new_node *new)
 {
         scn_free(new->name);
         for (uint32_t i = 0; new->props != NULL &&i < new->props->count; i++) {
@@ -412,7 +438,7 @@ enum scn_error scn_mutate_add(struct scn_mutation *mutation, struct scn_new_node
                 error = scn_table_take_slot(document, &slot);
         }
         if (error != SCN_OK) {
-                free_new_node(new);
+                scn_new_node_finish(new);
                 return error;
         }
         const uint32_t former_uid = scn_table_find_uid(document, new->uid);
@@ -573,6 +599,7 @@ enum scn_error scn_mutate_remove(struct scn_mutation *mutation, uint32_t slot)
         unlink_slot(document, slot);
         digest_place(document, next, true);
         document->nodes_count -= count;
+        mutation->changes->garbage_bytes += count * (size_t)REMOVED_NODE_BYTES;
         mutation->changes->has_garbage = true;
         mutation->changes->mask |= SCN_MASK_STRUCTURE;
         return scn_mutate_mark(mutation, parent, SCN_CHANNEL_STRUCTURE, mutation->revision);

@@ -36,7 +36,8 @@ struct scn_changes {
         uint64_t *log; /* owned */
         size_t log_count;
         size_t log_capacity;
-        bool has_garbage; /* settling has something to free */
+        bool has_garbage;     /* settling has something to free ... */
+        size_t garbage_bytes; /* ... of about this size */
 
         /* The document before. */
         scn_revision revision_before;
@@ -95,6 +96,8 @@ struct scn_new_node {
         struct scn_text *name;
         struct scn_props *props; /* stamps are filled in */
 };
+/* Frees the texts that nobody took. */
+void scn_new_node_finish(struct scn_new_node *new);
 SCN_NODISCARD enum scn_error scn_mutate_add(
         struct scn_mutation *mutation, struct scn_new_node *node, uint32_t *slot_out);
 SCN_NODISCARD enum scn_error scn_mutate_move(
@@ -107,6 +110,8 @@ void scn_digests_of_node(
 /* Ancestors know how high the tree below them may be; an upper bound, so a removal leaves it. To be called for
  * whatever is linked. */
 void scn_raise_heights(struct scn_document *document, uint32_t slot);
+/* To be called with the parent of whatever is unlinked: heights from there on upwards may be too high now. */
+void scn_loosen_heights(struct scn_document *document, uint32_t parent);
 /* Levels below a slot, counted exactly; the bounds of the whole subtree are exact afterwards. */
 uint32_t scn_exact_height(struct scn_document *document, uint32_t slot);
 

@@ -81,29 +81,14 @@ static enum scn_error check_delta(const struct scn_document *document, const str
 static enum scn_error set_trs(struct replica *replica, uint32_t slot, const struct scn_delta_node *told)
 {
         const struct scn_trs before = scn_hierarchy_local(replica->mutation.document->hierarchy, slot);
-        struct scn_trs after = before;
-        if ((told->fields & SCN_FIELDS_TRANSLATION) != 0) {
-                memcpy(after.t, told->trs.t, sizeof after.t);
-        }
-        if ((told->fields & SCN_FIELDS_ROTATION) != 0) {
-                memcpy(after.r, told->trs.r, sizeof after.r);
-        }
-        if ((told->fields & SCN_FIELDS_SCALE) != 0) {
-                memcpy(after.s, told->trs.s, sizeof after.s);
-        }
-        const uint32_t fields = (memcmp(after.t, before.t, sizeof after.t) != 0 ? SCN_FIELDS_TRANSLATION : 0) |
-                (memcmp(after.r, before.r, sizeof after.r) != 0 ? SCN_FIELDS_ROTATION : 0) |
-                (memcmp(after.s, before.s, sizeof after.s) != 0 ? SCN_FIELDS_SCALE : 0);
+        const struct scn_trs after = scn_trs_merge(&before, &told->trs, told->fields);
+        const uint32_t fields = scn_trs_compare(&before, &after);
         return fields == 0 ? SCN_OK : scn_mutate_trs(&replica->mutation, slot, &after, fields);
 }
 
 static enum scn_error set_name(struct replica *replica, uint32_t slot, struct scn_slice name)
 {
-        const struct scn_text *before = scn_node_at(replica->mutation.document, slot)->name;
-        const bool is_same = before == NULL || name.data == NULL
-                ? before == NULL && name.data == NULL
-                : before->size == name.size && memcmp(before->bytes, name.data, name.size) == 0;
-        if (is_same) {
+        if (scn_text_is(scn_node_at(replica->mutation.document, slot)->name, name)) {
                 return SCN_OK;
         }
         struct scn_text *text = NULL;
@@ -152,15 +137,6 @@ static enum scn_error set_fields(struct replica *replica, uint32_t slot, const s
 
 /* --- Places --- */
 
-static uint32_t depth_of(const struct scn_document *document, uint32_t slot)
-{
-        uint32_t depth = 0;
-        while ((slot = scn_hierarchy_parent(document->hierarchy, slot)) != SCN_NONE) {
-                depth++;
-        }
-        return depth;
-}
-
 /* The slots a place names. `moved`: the node on its way, which may be neither of them nor above the parent. */
 static enum scn_error find_place(const struct scn_document *document, const struct scn_delta_node *told, uint32_t moved,
         uint32_t *parent_out, uint32_t *previous_out)
@@ -199,7 +175,7 @@ static enum scn_error move_node(struct replica *replica, uint32_t slot, const st
                 scn_hierarchy_previous(document->hierarchy, slot) == previous) {
                 return SCN_OK;
         }
-        if (depth_of(document, parent) + 1 > document->limits.depth_max) {
+        if (scn_depth_at(document, parent) + 1 > document->limits.depth_max) {
                 return SCN_E_DEPTH;
         }
         return scn_mutate_move(&replica->mutation, slot, parent, previous);
@@ -227,7 +203,7 @@ static enum scn_error add_node(struct replica *replica, const struct scn_delta_n
                 if (error != SCN_OK) {
                         return error;
                 }
-                if (depth_of(document, new.parent) + 1 > document->limits.depth_max) {
+                if (scn_depth_at(document, new.parent) + 1 > document->limits.depth_max) {
                         return SCN_E_DEPTH;
                 }
         }
@@ -246,6 +222,9 @@ static enum scn_error apply_node(struct replica *replica, const struct scn_delta
         const uint32_t slot = scn_table_slot(document, told->id);
         if (slot == SCN_NONE) {
                 return told->is_new ? add_node(replica, told) : SCN_E_BAD_DELTA;
+        }
+        if (told->is_new && !scn_uid_equal(scn_node_at(document, slot)->uid, told->uid)) {
+                return SCN_E_BAD_DELTA;
         }
         if ((told->fields & SCN_FIELDS_PLACE) != 0) {
                 if (slot == document->root) {
@@ -342,7 +321,7 @@ static enum scn_error check_limits(const struct replica *replica)
                 if (slot == SCN_NONE || (told->fields & SCN_FIELDS_PLACE) == 0) {
                         continue;
                 }
-                const uint64_t depth = depth_of(document, slot);
+                const uint64_t depth = scn_depth_at(document, slot);
                 if (depth + scn_node_at(document, slot)->height > depth_max &&
                         depth + scn_exact_height(document, slot) > depth_max) {
                         return SCN_E_DEPTH;

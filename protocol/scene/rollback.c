@@ -67,6 +67,7 @@ static void roll_back_place(struct scn_document *document, uint32_t slot, uint64
 
 static void roll_back_move(struct scn_document *document, struct scn_changes *changes, struct scn_log_header header)
 {
+        scn_loosen_heights(document, scn_hierarchy_parent(document->hierarchy, header.slot));
         scn_order_unlinking(document, header.slot);
         scn_hierarchy_unlink(document->hierarchy, header.slot);
         roll_back_place(document, header.slot, scn_log_pop(changes));
@@ -83,6 +84,7 @@ static void roll_back_add(struct scn_document *document, struct scn_changes *cha
         const uint32_t former_uid = (uint32_t)former;
         const uint32_t former_id = (uint32_t)(former >> 32);
         struct scn_node *node = scn_node_at(document, slot);
+        scn_loosen_heights(document, scn_hierarchy_parent(document->hierarchy, slot));
         scn_order_unlinking(document, slot);
         scn_hierarchy_unlink(document->hierarchy, slot);
         scn_feed_remove(document, slot);
@@ -151,6 +153,7 @@ static void roll_back_entry(struct scn_document *document, struct scn_changes *c
                 break;
         case SCN_LOG_EMPTIED:
                 document->past_tail--;
+                node->props->emptied = 0;
                 break;
         case SCN_LOG_ADD:
                 roll_back_add(document, changes, header.slot);

@@ -86,7 +86,8 @@ struct scn_snapshot_row {
         } as;
 };
 
-/* Reads the rows of a document that does not change meanwhile and has no outstanding changes (asserts). */
+/* Reads the rows of a document that does not change meanwhile and has no outstanding changes (asserts). Not of a
+ * replica: there a node may come back under its id, and rows name nodes by id. */
 struct scn_snapshot_reader;
 /* NULL: out of memory. */
 struct scn_snapshot_reader *scn_snapshot_reader_create(const struct scn_document *document);

@@ -81,6 +81,9 @@ static enum scn_error load_client(struct scn_snapshot_loader *loader, struct scn
         struct scn_document *document = loader->document;
         const uint32_t count = document->clients_count;
         uint32_t number;
+        if (count > document->limits.clients_max) {
+                return SCN_E_TOO_MANY_CLIENTS;
+        }
         const enum scn_error error = scn_table_client(document, client, &number);
         return error == SCN_OK && number != count ? SCN_E_BAD_SNAPSHOT : error;
 }
@@ -112,8 +115,9 @@ static bool is_good_node(const struct scn_snapshot_loader *loader, const struct 
         }
         for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
                 struct scn_stamp stamp;
-                is_good = is_good && read_stamp(loader, &row->stamps[field], &stamp) &&
-                        row->stamps[field].revision >= row->birth;
+                is_good = is_good &&
+                        row->stamps[field].revision <= row->subtree_rev[scn_channel_of((enum scn_field)field)] &&
+                        read_stamp(loader, &row->stamps[field], &stamp) && row->stamps[field].revision >= row->birth;
         }
         return is_good;
 }
@@ -128,7 +132,9 @@ static void link_last(struct scn_document *document, uint32_t slot, uint32_t par
         for (uint32_t at = parent; at != SCN_NONE; at = scn_hierarchy_parent(document->hierarchy, at)) {
                 depth++;
                 struct scn_node *node = scn_node_at(document, at);
-                node->height = node->height < depth ? depth : node->height;
+                if (node->height < depth) {
+                        node->height = depth & INT32_MAX;
+                }
         }
         *depth_out = depth;
 }
@@ -146,6 +152,16 @@ static void fill_node(struct scn_document *document, struct scn_node *node, cons
         document->nodes_count++;
 }
 
+/* An ancestor's marks are never older than those below it. */
+static bool has_marks_below(const struct scn_node *parent, const struct scn_snapshot_node *row)
+{
+        bool is_good = true;
+        for (uint32_t channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
+                is_good = is_good && row->subtree_rev[channel] <= parent->subtree_rev[channel];
+        }
+        return is_good;
+}
+
 static enum scn_error load_node(struct scn_snapshot_loader *loader, const struct scn_snapshot_node *row)
 {
         struct scn_document *document = loader->document;
@@ -155,7 +171,7 @@ static enum scn_error load_node(struct scn_snapshot_loader *loader, const struct
         }
         if (row->parent != 0) {
                 parent = scn_table_slot(document, row->parent);
-                if (parent == SCN_NONE) {
+                if (parent == SCN_NONE || !has_marks_below(scn_node_at(document, parent), row)) {
                         return SCN_E_BAD_SNAPSHOT;
                 }
         }

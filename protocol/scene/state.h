@@ -87,8 +87,13 @@ struct scn_props {
         uint32_t count;
         uint32_t capacity;
         uint32_t living_count; /* without removed keys */
+        scn_revision emptied;  /* the revision whose past knows already that the node lost a key */
         struct scn_prop items[];
 };
+
+/* Removed keys stay until the horizon has passed them: with them a node has at most so many times the properties it
+ * may have. */
+#define SCN_REMOVED_KEYS_RATIO 4
 
 struct scn_node {
         scn_revision subtree_rev[SCN_CHANNEL_COUNT]; /* last change of the channel here or below */
@@ -98,11 +103,12 @@ struct scn_node {
         scn_node_id id;         /* 0: the slot is free */
         uint32_t feed_previous; /* references; feed_next links free slots too */
         uint32_t feed_next;
-        uint32_t past;           /* number of its newest MOVED entry, or SCN_NONE; may lie before the horizon */
-        uint32_t order_block;    /* see order.h, or SCN_NONE */
-        uint32_t height;         /* levels below, at the least this many are assumed: an upper bound */
-        struct scn_text *name;   /* owned; NULL: absent */
-        struct scn_props *props; /* owned; NULL: none */
+        uint32_t past;                /* number of its newest MOVED entry, or SCN_NONE; may lie before the horizon */
+        uint32_t order_block;         /* see order.h, or SCN_NONE */
+        uint32_t height : 31;         /* levels below: exact, or, if loose, an upper bound */
+        uint32_t is_height_loose : 1; /* something below has gone since it was counted; true above it, too */
+        struct scn_text *name;        /* owned; NULL: absent */
+        struct scn_props *props;      /* owned; NULL: none */
 };
 
 SCN_STATIC_ASSERT(sizeof(struct scn_node) == 176, "a node is counted in DESIGN's 320 bytes");
@@ -207,6 +213,16 @@ static inline scn_node_id scn_id_at(const struct scn_document *document, uint32_
         return slot == SCN_NONE ? 0 : scn_node_at(document, slot)->id;
 }
 
+/* Levels below the root. Cost: the depth. */
+static inline uint32_t scn_depth_at(const struct scn_document *document, uint32_t slot)
+{
+        uint32_t depth = 0;
+        while ((slot = scn_hierarchy_parent(document->hierarchy, slot)) != SCN_NONE) {
+                depth++;
+        }
+        return depth;
+}
+
 static inline struct scn_slice scn_text_slice(const struct scn_text *text)
 {
         return text == NULL ? (struct scn_slice){NULL, 0} : (struct scn_slice){text->bytes, text->size};
@@ -234,16 +250,19 @@ static inline enum scn_channel scn_channel_of(enum scn_field field)
                                               : SCN_CHANNEL_TRANSFORM;
 }
 
+/* Those of T, R, S whose bits differ. */
+uint32_t scn_trs_compare(const struct scn_trs *a, const struct scn_trs *b);
+/* `base`, with the fields given taken from `other`. */
+struct scn_trs scn_trs_merge(const struct scn_trs *base, const struct scn_trs *other, uint32_t fields);
 /* The fixed fields and PROPERTY that a mask lets through. */
 uint32_t scn_fields_of_mask(uint32_t mask);
 
 /* --- find.c --- */
 
-/* The living slot a reference names; errors of scn_document_find(). */
+/* The living slot a reference names; errors of scn_document_find(). *steps_left, from limits.path_steps_max on, is
+ * what the paths of one edit may still look at. */
 SCN_NODISCARD enum scn_error scn_document_find_slot(
-        const struct scn_document *document, const struct scn_node_ref *ref, uint32_t *slot_out);
-/* The id of a uid's latest life, over or not; 0 if unknown. */
-scn_node_id scn_document_find_any(const struct scn_document *document, struct scn_uid uid);
+        const struct scn_document *document, const struct scn_node_ref *ref, uint64_t *steps_left, uint32_t *slot_out);
 
 /* --- table.c: slots, maps, clients --- */
 
@@ -274,6 +293,8 @@ uint32_t scn_table_number_clients(const struct scn_document *document, uint32_t 
 /* Forgets the clients numbered `count` and above. */
 void scn_table_forget_clients(struct scn_document *document, uint32_t count);
 
+/* True if the text is this one; NULL and absent are the same. */
+bool scn_text_is(const struct scn_text *text, struct scn_slice slice);
 /* Texts; NULL when memory is out. */
 struct scn_text *scn_text_create(struct scn_slice text);
 struct scn_prop_text *scn_prop_text_create(struct scn_slice key, struct scn_slice value);

@@ -233,6 +233,14 @@ void scn_table_forget_clients(struct scn_document *document, uint32_t count)
 
 /* --- Texts --- */
 
+bool scn_text_is(const struct scn_text *text, struct scn_slice slice)
+{
+        if (text == NULL || slice.data == NULL) {
+                return text == NULL && slice.data == NULL;
+        }
+        return text->size == slice.size && memcmp(text->bytes, slice.data, slice.size) == 0;
+}
+
 struct scn_text *scn_text_create(struct scn_slice text)
 {
         struct scn_text *made = scn_alloc(sizeof *made + text.size);

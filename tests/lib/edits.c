@@ -14,7 +14,7 @@
                 .depth_max = (depth), .nodes_max = (nodes), .name_bytes_max = (name_bytes),                            \
                 .key_bytes_max = (key_bytes), .value_bytes_max = (value_bytes), .value_levels_max = 16,                \
                 .properties_max = (properties), .ops_max = (ops), .record_bytes_max = 1u << 28, .clients_max = 1000,   \
-                .past_min = (past)                                                                                     \
+                .path_steps_max = 4000000, .past_min = (past)                                                          \
         }
 
 const struct edits_profile edits_profile_mixed = {

@@ -86,6 +86,7 @@ extern "C" {
         X(SILENT, -68, "silent", "nothing was heard for too long") \
         X(BAD_AUTHOR, -69, "bad_author", "the client uid belongs to another author") \
         X(NOTHING_TO_UNDO, -70, "nothing_to_undo", "there is nothing of one's own to undo or redo") \
+        X(PATH_TOO_LONG, -72, "path_too_long", "the paths look through more siblings than the limit") \
         X(BAD_TIME, -71, "bad_time", "the time is not one of the form 2026-01-31T12:00:00Z")
 /* clang-format on */
 

@@ -210,7 +210,9 @@ SCN_TEST_WITH(cost, of_a_removal_grows_with_the_nodes_alone, .timeout = 15)
 SCN_TEST_WITH(cost, of_taking_back_properties_grows_with_their_number_alone, .timeout = 15)
 {
         const uint32_t count = 150000;
-        struct scn_document *document = scene_create();
+        struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        limits.properties_max = count;
+        struct scn_document *document = scene_create_limited(&limits);
         struct scn_op *ops = scn_alloc_zero(2 * (size_t)count, sizeof *ops);
         char(*keys)[8] = scn_alloc_zero(count, sizeof *keys);
         for (uint32_t i = 0; i < count; i++) {
@@ -222,6 +224,52 @@ SCN_TEST_WITH(cost, of_taking_back_properties_grows_with_their_number_alone, .ti
         cr_assert_eq(scn_document_node(document, 1).property_fields_count, 0);
         scn_free(keys);
         scn_free(ops);
+        scn_document_destroy(document);
+}
+
+SCN_TEST(limits, hold_for_the_siblings_that_the_paths_of_an_edit_look_at)
+{
+        struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        limits.path_steps_max = 20;
+        struct scn_document *document = scene_create_limited(&limits);
+        for (uint32_t i = 0; i < 15; i++) {
+                (void)scene_new(document, 1, 10 + i, NULL);
+        }
+        struct scn_op ops[2] = {scene_rename(0, "a"), scene_rename(0, "b")};
+        struct scn_refusal refusal;
+        ops[0].node = scene_path("/[9]");
+        ops[1].node = scene_path("/[8]");
+        cr_assert_eq(try_ops(document, 1, ops, 2, &refusal), SCN_OK);
+        ops[0].node = scene_path("/[9]");
+        ops[1].node = scene_path("/[10]");
+        cr_assert_eq(try_ops(document, 1, ops, 2, &refusal), SCN_E_PATH_TOO_LONG);
+        cr_assert_eq(refusal.op, 1);
+        scn_document_destroy(document);
+}
+
+SCN_TEST(limits, hold_for_removed_keys_that_are_still_remembered)
+{
+        struct scn_document *document = create_small();
+        char key[2] = {'a', '\0'};
+        for (uint32_t i = 0; i < 8; i++, key[0]++) {
+                (void)scene_do(document, scene_set(1, key, scene_integer(1)));
+                (void)scene_do(document, scene_set(1, key, (struct scn_slice){NULL, 0}));
+        }
+        cr_assert_eq(scene_refused(document, 1, scene_set(1, key, scene_integer(1))), SCN_E_TOO_MANY_PROPS);
+        (void)scene_do(document, scene_set(1, "a", scene_integer(1)));
+        scn_document_destroy(document);
+}
+
+SCN_TEST(changes, say_how_much_memory_waits_for_them_to_be_settled)
+{
+        static uint8_t value[60003] = {0xda, 0xea, 0x60};
+        memset(value + 3, 'x', sizeof value - 3);
+        struct scn_document *document = scene_create();
+        (void)scene_do(document, scene_set(1, "k", (struct scn_slice){value, sizeof value}));
+        const struct scn_op op = scene_set(1, "k", scene_integer(1));
+        struct scn_changes *changes = scene_apply(document, &op, 1);
+        cr_assert_gt(scn_changes_bytes(changes), 60000);
+        scn_document_settle(document, changes);
         scn_document_destroy(document);
 }
 

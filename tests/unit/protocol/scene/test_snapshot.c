@@ -238,10 +238,10 @@ SCN_TEST(snapshot, can_be_loaded_when_the_last_edit_before_it_was_taken_back)
         limits.past_min = 0;
         struct scn_document *document = scene_create_limited(&limits);
         const struct scn_op moves_horizon[] = {
-                scene_set(1, "k", scene_integer(1)),
-                scene_set(1, "k", (struct scn_slice){NULL, 0}),
-                scene_set(1, "l", scene_integer(1)),
-                scene_set(1, "l", (struct scn_slice){NULL, 0}),
+                scene_add(1, 2, NULL),
+                scene_add(1, 3, NULL),
+                scene_remove(2),
+                scene_remove(3),
         };
         const struct scn_op rename = scene_rename(1, "not for long");
         struct scn_changes *settled = scene_apply(document, moves_horizon, 4);
