@@ -7,9 +7,19 @@
 
 #include <string.h>
 
+/* A row of transactions that is ready to be inserted. */
+struct pending {
+        const struct scn_journal_transaction *transaction;
+        struct scn_journal_row row;
+        int64_t client;
+        int64_t sum;
+};
+
 struct batch {
         struct scn_journal *journal;
         uint64_t journal_bytes; /* up to the transaction added last */
+        struct pending pending[SCN_STATEMENT_ROWS];
+        uint32_t pending_count;
         struct scn_storage_fault *fault;
 };
 
@@ -198,50 +208,71 @@ static uint64_t payload_bytes(const struct scn_journal_transaction *transaction)
         return bytes;
 }
 
-static void bind_inline(sqlite3_stmt *statement, const struct scn_journal_record *record)
+/* What is bound stays bound from one row to the next, NULL too. */
+static void bind_inline(sqlite3_stmt *statement, int first, const struct scn_journal_record *record)
 {
-        sqlite3_bind_int64(statement, 13, record->kind);
-        scn_database_bind_blob(statement, 14, (struct scn_slice){record->node.bytes, sizeof record->node.bytes});
-        scn_database_bind_blob(statement, 15, record->before);
-        scn_database_bind_blob(statement, 16, record->after);
+        sqlite3_bind_int64(statement, first, record->kind);
+        scn_database_bind_blob(statement, first + 1, (struct scn_slice){record->node.bytes, sizeof record->node.bytes});
+        scn_database_bind_blob(statement, first + 2, record->before);
+        scn_database_bind_blob(statement, first + 3, record->after);
 }
 
-/* A bound NULL stays bound from one row to the next. */
-static void bind_no_inline(sqlite3_stmt *statement)
+static void bind_nulls(sqlite3_stmt *statement, int first, int count)
 {
-        for (int parameter = 13; parameter <= 16; parameter++)
-                sqlite3_bind_null(statement, parameter);
+        for (int i = 0; i < count; i++)
+                sqlite3_bind_null(statement, first + i);
 }
 
-static void bind_transaction(sqlite3_stmt *statement, const struct scn_journal_transaction *transaction,
-        const struct scn_journal_row *row, int64_t client)
+static void bind_row(sqlite3_stmt *statement, int before, const struct pending *pending)
 {
-        sqlite3_bind_int64(statement, 1, (int64_t)transaction->revision);
-        sqlite3_bind_int64(statement, 2, transaction->time_us);
-        sqlite3_bind_int64(statement, 3, client);
-        sqlite3_bind_int64(statement, 4, (int64_t)transaction->number);
-        sqlite3_bind_int64(statement, 5, (int64_t)transaction->group);
-        sqlite3_bind_int64(statement, 6, transaction->cause);
-        sqlite3_bind_int64(statement, 7, (int64_t)transaction->step);
-        sqlite3_bind_int64(statement, 8, transaction->records_count);
-        sqlite3_bind_int64(statement, 9, row->journal_bytes);
-        scn_database_bind_blob(statement, 10, transaction->content_hash);
-        scn_database_bind_blob(statement, 11, transaction->digest);
+        const struct scn_journal_transaction *transaction = pending->transaction;
+        const struct scn_journal_row *row = &pending->row;
+
+        sqlite3_bind_int64(statement, before + 1, (int64_t)transaction->revision);
+        sqlite3_bind_int64(statement, before + 2, transaction->time_us);
+        sqlite3_bind_int64(statement, before + 3, pending->client);
+        sqlite3_bind_int64(statement, before + 4, (int64_t)transaction->number);
+        sqlite3_bind_int64(statement, before + 5, (int64_t)transaction->group);
+        sqlite3_bind_int64(statement, before + 6, transaction->cause);
+        sqlite3_bind_int64(statement, before + 7, (int64_t)transaction->step);
+        sqlite3_bind_int64(statement, before + 8, transaction->records_count);
+        sqlite3_bind_int64(statement, before + 9, row->journal_bytes);
+        scn_database_bind_blob(statement, before + 10, transaction->content_hash);
+        scn_database_bind_blob(statement, before + 11, transaction->digest);
         if (transaction->answer.size <= SCN_JOURNAL_ANSWER_BYTES_MAX)
-                scn_database_bind_blob(statement, 12, transaction->answer);
+                scn_database_bind_blob(statement, before + 12, transaction->answer);
         else
-                sqlite3_bind_null(statement, 12);
+                bind_nulls(statement, before + 12, 1);
         if (row->has_inline)
-                bind_inline(statement, &row->record);
+                bind_inline(statement, before + 13, &transaction->records[0]);
         else
-                bind_no_inline(statement);
+                bind_nulls(statement, before + 13, 4);
         if (row->has_records) {
-                sqlite3_bind_int64(statement, 17, row->first_record);
-                sqlite3_bind_int64(statement, 18, row->records_checksum);
+                sqlite3_bind_int64(statement, before + 17, row->first_record);
+                sqlite3_bind_int64(statement, before + 18, row->records_checksum);
         } else {
-                sqlite3_bind_null(statement, 17);
-                sqlite3_bind_null(statement, 18);
+                bind_nulls(statement, before + 17, 2);
         }
+        sqlite3_bind_int64(statement, before + 19, pending->sum);
+}
+
+/* Inserts the rows that are ready: all at once if there are as many as the long statement takes. */
+static enum scn_error flush(struct batch *batch)
+{
+        struct scn_database *database = &batch->journal->database;
+        const uint32_t at_once = batch->pending_count == SCN_STATEMENT_ROWS ? SCN_STATEMENT_ROWS : 1;
+        sqlite3_stmt *statement;
+        enum scn_error error = scn_database_prepare(database,
+                at_once == 1 ? SCN_STATEMENT_TRANSACTION_ADD : SCN_STATEMENT_TRANSACTION_ADD_EIGHT, &statement,
+                batch->fault);
+
+        for (uint32_t i = 0; i < batch->pending_count && error == SCN_OK; i += at_once) {
+                for (uint32_t k = 0; k < at_once; k++)
+                        bind_row(statement, (int)k * SCN_STATEMENT_COLUMNS, &batch->pending[i + k]);
+                error = scn_database_run(database, statement, batch->fault);
+        }
+        batch->pending_count = 0;
+        return error;
 }
 
 static bool is_inline(const struct scn_journal_transaction *transaction)
@@ -253,30 +284,28 @@ static bool is_inline(const struct scn_journal_transaction *transaction)
 
 static enum scn_error add_transaction(struct batch *batch, const struct scn_journal_transaction *transaction)
 {
-        struct scn_database *database = &batch->journal->database;
-        struct scn_journal_row row = {.has_inline = is_inline(transaction)};
-        sqlite3_stmt *statement;
+        struct pending *pending = &batch->pending[batch->pending_count];
         struct scn_client_entry *client;
         enum scn_error error = scn_client_cache_resolve(batch->journal, transaction, &client, batch->fault);
 
         if (error == SCN_OK)
                 error = note_number(batch, client, transaction);
-        if (error == SCN_OK)
-                error = add_records(batch, transaction, &row);
-        if (error == SCN_OK)
-                error = scn_database_prepare(database, SCN_STATEMENT_TRANSACTION_ADD, &statement, batch->fault);
+        if (error != SCN_OK)
+                return error;
+        *pending = (struct pending){.transaction = transaction, .client = client->id};
+        pending->row.has_inline = is_inline(transaction);
+        if (pending->row.has_inline)
+                pending->row.record = transaction->records[0];
+        error = add_records(batch, transaction, &pending->row);
         if (error != SCN_OK)
                 return error;
         batch->journal_bytes += payload_bytes(transaction);
-        row.journal_bytes = (int64_t)batch->journal_bytes;
-        if (row.has_inline)
-                row.record = transaction->records[0];
-        bind_transaction(statement, transaction, &row, client->id);
+        pending->row.journal_bytes = (int64_t)batch->journal_bytes;
         const struct scn_slice answer = transaction->answer.size <= SCN_JOURNAL_ANSWER_BYTES_MAX
                 ? scn_journal_present(transaction->answer)
                 : (struct scn_slice){0};
-        sqlite3_bind_int64(statement, 19, scn_journal_row_sum(&batch->journal->checksum, transaction, &row, answer));
-        return scn_database_run(database, statement, batch->fault);
+        pending->sum = scn_journal_row_sum(&batch->journal->checksum, transaction, &pending->row, answer);
+        return ++batch->pending_count == SCN_STATEMENT_ROWS ? flush(batch) : SCN_OK;
 }
 
 /* Inside a write transaction. */
@@ -286,10 +315,14 @@ static enum scn_error add_batch(struct batch *batch, const struct scn_journal_tr
 
         for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
                 error = add_transaction(batch, &transactions[i]);
-                if (error == SCN_OK && transactions[i].revision % SCN_JOURNAL_WINDOW == 0)
+                if (error != SCN_OK || transactions[i].revision % SCN_JOURNAL_WINDOW != 0)
+                        continue;
+                /* Runs are compared with the transactions they name when they are read. */
+                error = flush(batch);
+                if (error == SCN_OK)
                         error = scn_client_cache_end_window(batch->journal, batch->fault);
         }
-        return error;
+        return error == SCN_OK ? flush(batch) : error;
 }
 
 enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_journal_transaction *transactions,

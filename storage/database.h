@@ -10,6 +10,12 @@
 
 #include <sqlite3.h>
 
+/* A row of transactions. Eight at once cost a fifth less than one by one; OR ROLLBACK spares SQLite the notes it would
+ * need to take back a part of them, for we take back all. */
+#define SCN_STATEMENT_COLUMNS 19
+#define SCN_STATEMENT_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define SCN_STATEMENT_ROWS 8
+
 /* Every statement is written once, here, prepared on first use, and reset after each use. */
 #define SCN_STATEMENT_LIST(X)                                                                                          \
         X(BEGIN_READ, "BEGIN")                                                                                         \
@@ -26,8 +32,11 @@
         X(JOURNAL_LAST, "SELECT rev, time_us, journal_bytes FROM transactions ORDER BY rev DESC LIMIT 1")              \
         X(JOURNAL_AT, "SELECT time_us, journal_bytes, digest, client, number FROM transactions WHERE rev = ?")         \
         X(RECORD_LAST, "SELECT id, rev FROM records ORDER BY id DESC LIMIT 1")                                         \
-        X(TRANSACTION_ADD,                                                                                             \
-                "INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")           \
+        X(TRANSACTION_ADD, "INSERT OR ROLLBACK INTO transactions VALUES " SCN_STATEMENT_ROW)                           \
+        X(TRANSACTION_ADD_EIGHT,                                                                                       \
+                "INSERT OR ROLLBACK INTO transactions VALUES " SCN_STATEMENT_ROW "," SCN_STATEMENT_ROW                 \
+                "," SCN_STATEMENT_ROW "," SCN_STATEMENT_ROW "," SCN_STATEMENT_ROW "," SCN_STATEMENT_ROW                \
+                "," SCN_STATEMENT_ROW "," SCN_STATEMENT_ROW)                                                           \
         X(RECORD_ADD, "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                           \
         X(TRANSACTION_READ,                                                                                            \
                 "SELECT rev, time_us, number, group_number, cause, step, record_count, journal_bytes, kind,"           \
