@@ -9,6 +9,8 @@
  * texts expand from it. A number never changes its meaning; a new error gets a new number.
  * Where the words come from: DESIGN §3 (edits), §4 (order), §7 (world queries). */
 
+#include <scn/types.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -98,10 +100,10 @@ enum scn_error {
 };
 
 /* The stable lower-case word that travels on the wire and that programs compare ("cycle"). Never NULL. */
-const char *scn_error_code(enum scn_error error);
+SCN_API const char *scn_error_code(enum scn_error error);
 
 /* One English line for a person, without a full stop. Never NULL. */
-const char *scn_error_text(enum scn_error error);
+SCN_API const char *scn_error_text(enum scn_error error);
 
 #ifdef __cplusplus
 }

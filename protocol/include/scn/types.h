@@ -13,10 +13,13 @@
 extern "C" {
 #endif
 
+/* What the client library exports carries SCN_API; everything else in it is hidden. */
 #if defined(__GNUC__)
 #define SCN_NODISCARD __attribute__((warn_unused_result))
+#define SCN_API __attribute__((visibility("default")))
 #else
 #define SCN_NODISCARD
+#define SCN_API
 #endif
 
 /* A node's name for ever (DESIGN §3): 128 bits, in the byte order of the UUID's text form (RFC 4122 §3).

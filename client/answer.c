@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Reading the bodies of answers. What comes may be anything: a body that is not as it should be has no elements. */
+
+#include "client/client.h"
+
+#include <string.h>
+
+/* *at is where in the body the next element begins; 0, where the array's head stands: the first. */
+static bool next_element(const struct scn_answer *answer, size_t *at, struct scn_slice *element_out)
+{
+        if (answer->body.data == NULL || *at >= answer->body.size) {
+                return false;
+        }
+        struct scn_unpacker unpacker =
+                scn_unpacker_from((struct scn_slice){answer->body.data + *at, answer->body.size - (uint32_t)*at});
+        if (*at == 0 && (scn_unpack_kind(&unpacker) != SCN_PACK_ARRAY || scn_unpack_array(&unpacker) == 0)) {
+                return false;
+        }
+        *element_out = scn_unpack_raw(&unpacker);
+        *at = (size_t)(unpacker.at - answer->body.data);
+        return unpacker.error == SCN_OK;
+}
+
+static void take_floats(struct scn_unpacker *unpacker, float *floats, uint32_t count)
+{
+        if (scn_unpack_array(unpacker) != count && unpacker->error == SCN_OK) {
+                unpacker->error = SCN_E_BAD_MESSAGE;
+        }
+        for (uint32_t i = 0; i < count && unpacker->error == SCN_OK; i++) {
+                floats[i] = scn_unpack_float(unpacker);
+        }
+}
+
+/* An optional uid or text: nil is none. */
+static struct scn_uid take_uid(struct scn_unpacker *unpacker)
+{
+        return scn_unpack_is_nil(unpacker) ? (struct scn_uid){{0}} : scn_unpack_uid(unpacker);
+}
+
+static struct scn_slice take_text(struct scn_unpacker *unpacker)
+{
+        return scn_unpack_is_nil(unpacker) ? (struct scn_slice){NULL, 0} : scn_unpack_text(unpacker, UINT32_MAX);
+}
+
+enum tree_key {
+        TREE_ID,
+        TREE_UID,
+        TREE_PARENT,
+        TREE_NAME,
+        TREE_T,
+        TREE_R,
+        TREE_S,
+        TREE_PROPS,
+};
+
+static void take_tree_field(struct scn_unpacker *unpacker, uint64_t key, struct scn_tree_node *node)
+{
+        if (key == TREE_ID) {
+                node->id = (scn_node_id)scn_unpack_uint(unpacker, UINT32_MAX);
+        } else if (key == TREE_UID) {
+                node->uid = scn_unpack_uid(unpacker);
+        } else if (key == TREE_PARENT) {
+                node->parent = take_uid(unpacker);
+        } else if (key == TREE_NAME) {
+                node->name = take_text(unpacker);
+        } else if (key == TREE_T) {
+                take_floats(unpacker, node->trs.t, 3);
+        } else if (key == TREE_R) {
+                take_floats(unpacker, node->trs.r, 4);
+        } else if (key == TREE_S) {
+                take_floats(unpacker, node->trs.s, 3);
+        } else if (key == TREE_PROPS) {
+                node->props = scn_unpack_raw(unpacker);
+        } else {
+                (void)scn_unpack_raw(unpacker);
+        }
+}
+
+bool scn_answer_tree(const struct scn_answer *answer, size_t *at, struct scn_tree_node *node_out)
+{
+        struct scn_slice element;
+        *node_out = (struct scn_tree_node){.trs = SCN_TRS_IDENTITY};
+        if (!next_element(answer, at, &element)) {
+                return false;
+        }
+        struct scn_unpacker unpacker = scn_unpacker_from(element);
+        const uint32_t count = scn_unpack_map(&unpacker);
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                take_tree_field(&unpacker, scn_unpack_uint(&unpacker, UINT32_MAX), node_out);
+        }
+        return unpacker.error == SCN_OK;
+}
+
+enum world_key {
+        WORLD_UID,
+        WORLD_PATH,
+        WORLD_MATRIX,
+        WORLD_T,
+        WORLD_R,
+        WORLD_S,
+        WORLD_CODE = 9,
+        WORLD_TEXT,
+};
+
+static void take_world_field(struct scn_unpacker *unpacker, uint64_t key, struct scn_world *world)
+{
+        if (key == WORLD_UID) {
+                world->uid = take_uid(unpacker);
+        } else if (key == WORLD_PATH) {
+                world->path = take_text(unpacker);
+        } else if (key == WORLD_MATRIX) {
+                take_floats(unpacker, world->matrix, 16);
+        } else if (key == WORLD_T) {
+                take_floats(unpacker, world->trs.t, 3);
+        } else if (key == WORLD_R) {
+                take_floats(unpacker, world->trs.r, 4);
+        } else if (key == WORLD_S) {
+                take_floats(unpacker, world->trs.s, 3);
+        } else if (key == WORLD_CODE) {
+                world->code = take_text(unpacker);
+        } else if (key == WORLD_TEXT) {
+                world->text = take_text(unpacker);
+        } else {
+                (void)scn_unpack_raw(unpacker);
+        }
+}
+
+bool scn_answer_world(const struct scn_answer *answer, size_t *at, struct scn_world *world_out)
+{
+        struct scn_slice element;
+        *world_out = (struct scn_world){.trs = SCN_TRS_IDENTITY};
+        if (!next_element(answer, at, &element)) {
+                return false;
+        }
+        struct scn_unpacker unpacker = scn_unpacker_from(element);
+        const uint32_t count = scn_unpack_map(&unpacker);
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                take_world_field(&unpacker, scn_unpack_uint(&unpacker, UINT32_MAX), world_out);
+        }
+        return unpacker.error == SCN_OK;
+}
+
+bool scn_answer_document(const struct scn_answer *answer, size_t *at, struct scn_slice *name_out)
+{
+        struct scn_slice element;
+        if (!next_element(answer, at, &element)) {
+                return false;
+        }
+        struct scn_unpacker unpacker = scn_unpacker_from(element);
+        *name_out = scn_unpack_text(&unpacker, UINT32_MAX);
+        return unpacker.error == SCN_OK;
+}
+
+bool scn_answer_digest(const struct scn_answer *answer, uint8_t digest_out[16])
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(answer->body);
+        const struct scn_slice digest = scn_unpack_bin(&unpacker, 16);
+        if (unpacker.error != SCN_OK || digest.size != 16) {
+                return false;
+        }
+        memcpy(digest_out, digest.data, 16);
+        return true;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "client/event.h"
+
+#include "protocol/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys are copied: what they are borrowed from goes before the event is told. */
+#define BLOCK_BYTES 2048u
+
+struct scn_event_block {
+        struct scn_event_block *next;
+        size_t used;
+        size_t capacity;
+        uint8_t bytes[];
+};
+
+/* Whether a node was in the view before. */
+struct scn_noted {
+        struct scn_uid uid;
+        bool was_there;
+};
+
+void scn_told_init(struct scn_told *told, enum scn_view_event_kind kind)
+{
+        *told = (struct scn_told){.event = {.kind = kind}};
+}
+
+void scn_told_finish(struct scn_told *told)
+{
+        while (told->blocks != NULL) {
+                struct scn_event_block *next = told->blocks->next;
+                scn_free(told->blocks);
+                told->blocks = next;
+        }
+        scn_free(told->changes);
+        scn_free(told->keys);
+        scn_free(told->removed);
+        scn_free(told->noted);
+        scn_free(told->left);
+        *told = (struct scn_told){.event = {.kind = told->event.kind}};
+}
+
+static const uint8_t *keep(struct scn_told *told, struct scn_slice bytes)
+{
+        struct scn_event_block *block = told->blocks;
+        if (block == NULL || block->capacity - block->used < bytes.size) {
+                const size_t capacity = bytes.size > BLOCK_BYTES ? bytes.size : BLOCK_BYTES;
+                block = scn_alloc(sizeof *block + capacity);
+                if (block == NULL) {
+                        return NULL;
+                }
+                *block = (struct scn_event_block){told->blocks, 0, capacity};
+                told->blocks = block;
+        }
+        uint8_t *kept = block->bytes + block->used;
+        if (bytes.size > 0) {
+                memcpy(kept, bytes.data, bytes.size);
+        }
+        block->used += bytes.size;
+        return kept;
+}
+
+static void add_key(struct scn_told *told, struct scn_slice key)
+{
+        const uint8_t *kept = keep(told, key);
+        if (kept == NULL ||
+                !scn_grow((void **)&told->keys, &told->keys_capacity, sizeof *told->keys, told->event.keys_count + 1,
+                        UINT32_MAX)) {
+                told->is_poor = true;
+                return;
+        }
+        told->keys[told->event.keys_count++] = (struct scn_slice){kept, key.size};
+}
+
+static struct scn_view_change *add_change(struct scn_told *told, struct scn_uid uid, uint32_t fields)
+{
+        if (!scn_grow((void **)&told->changes, &told->changes_capacity, sizeof *told->changes,
+                    told->event.changes_count + 1, SIZE_MAX)) {
+                told->is_poor = true;
+                return NULL;
+        }
+        struct scn_view_change *change = &told->changes[told->event.changes_count++];
+        *change =
+                (struct scn_view_change){.uid = uid, .fields = fields, .keys_first = (uint32_t)told->event.keys_count};
+        return change;
+}
+
+static void add_uid(struct scn_told *told, struct scn_uid **uids, size_t *count, size_t *capacity, struct scn_uid uid)
+{
+        if (!scn_grow((void **)uids, capacity, sizeof **uids, *count + 1, SIZE_MAX)) {
+                told->is_poor = true;
+                return;
+        }
+        (*uids)[(*count)++] = uid;
+}
+
+void scn_told_add_removed(struct scn_told *told, struct scn_uid uid)
+{
+        told->event.mask |= SCN_MASK_STRUCTURE;
+        add_uid(told, &told->removed, &told->event.removed_count, &told->removed_capacity, uid);
+}
+
+void scn_told_add_left(struct scn_told *told, struct scn_uid uid)
+{
+        told->event.mask |= SCN_MASK_STRUCTURE;
+        add_uid(told, &told->left, &told->event.left_count, &told->left_capacity, uid);
+}
+
+static uint32_t mask_of_fields(uint32_t fields)
+{
+        return ((fields & SCN_FIELDS_PLACE) != 0 ? SCN_MASK_STRUCTURE : 0) |
+                ((fields & SCN_FIELDS_NAME) != 0 ? SCN_MASK_NAME : 0) |
+                ((fields & SCN_FIELDS_TRS) != 0 ? SCN_MASK_TRANSFORM : 0) |
+                ((fields & SCN_FIELDS_PROPERTY) != 0 ? SCN_MASK_PROPERTIES : 0);
+}
+
+/* --- Deltas --- */
+
+void scn_told_add_delta(struct scn_told *told, const struct scn_document *document, const struct scn_delta *delta)
+{
+        for (size_t i = 0; i < delta->nodes_count; i++) {
+                const struct scn_delta_node *node = &delta->nodes[i];
+                if (!scn_document_has(document, node->id)) {
+                        continue; /* removed again by one's own pending edits */
+                }
+                const struct scn_uid uid = scn_document_node(document, node->id).uid;
+                struct scn_view_change *change = add_change(told, uid, node->fields);
+                if (change == NULL) {
+                        return;
+                }
+                change->is_new = node->is_new;
+                change->keys_count = (node->fields & SCN_FIELDS_PROPERTY) != 0 ? node->properties_count : 0;
+                told->event.mask |= mask_of_fields(node->fields) | (node->is_new ? SCN_MASK_STRUCTURE : 0);
+                for (uint32_t k = 0; k < change->keys_count; k++) {
+                        add_key(told, delta->properties[node->properties_first + k].key);
+                }
+        }
+}
+
+/* --- Change records --- */
+
+static uint32_t fields_of(const struct scn_change *record)
+{
+        return record->kind == SCN_OP_SET    ? SCN_FIELDS_PROPERTY
+                : record->kind == SCN_OP_ADD ? SCN_FIELDS_PLACE | SCN_FIELDS_NAME | SCN_FIELDS_TRS
+                                             : record->fields;
+}
+
+static void add_record(struct scn_told *told, const struct scn_change *record, bool is_new)
+{
+        struct scn_view_change *change = add_change(told, record->uid, fields_of(record));
+        if (change == NULL) {
+                return;
+        }
+        change->is_new = is_new;
+        told->event.mask |= mask_of_fields(change->fields);
+        if (record->kind == SCN_OP_SET) {
+                change->keys_count = 1;
+                add_key(told, record->as.set.key);
+        } else if (record->kind == SCN_OP_ADD && record->as.add.properties_count > 0) {
+                change->fields |= SCN_FIELDS_PROPERTY;
+                change->keys_count = record->as.add.properties_count;
+                told->event.mask |= SCN_MASK_PROPERTIES;
+                for (uint32_t i = 0; i < record->as.add.properties_count; i++) {
+                        add_key(told, record->as.add.properties[i].key);
+                }
+        }
+}
+
+void scn_told_add_changes(struct scn_told *told, const struct scn_changes *changes)
+{
+        for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
+                const struct scn_change *record = scn_changes_get(changes, i);
+                if (record->kind == SCN_OP_REMOVE) {
+                        scn_told_add_removed(told, record->uid);
+                } else {
+                        add_record(told, record, record->kind == SCN_OP_ADD);
+                }
+        }
+}
+
+/* Newest first: that is how they are undone. */
+void scn_told_add_undone(struct scn_told *told, const struct scn_changes *changes)
+{
+        for (uint32_t i = scn_changes_count(changes); i > 0; i--) {
+                const struct scn_change *record = scn_changes_get(changes, i - 1);
+                if (record->kind != SCN_OP_ADD && record->kind != SCN_OP_REMOVE) {
+                        add_record(told, record, false);
+                }
+        }
+}
+
+/* --- Before and after --- */
+
+static void note(struct scn_told *told, const struct scn_document *document, struct scn_uid uid)
+{
+        if (!scn_grow((void **)&told->noted, &told->noted_capacity, sizeof *told->noted, told->noted_count + 1,
+                    SIZE_MAX)) {
+                told->is_poor = true;
+                return;
+        }
+        told->noted[told->noted_count++] = (struct scn_noted){uid, scn_document_find_uid(document, uid) != 0};
+}
+
+void scn_told_note(struct scn_told *told, const struct scn_document *document, const struct scn_changes *changes)
+{
+        for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
+                const struct scn_change *record = scn_changes_get(changes, i);
+                if (record->kind == SCN_OP_ADD) {
+                        note(told, document, record->uid);
+                }
+                uint32_t cursor = 0;
+                for (uint32_t k = 0; record->kind == SCN_OP_REMOVE && k < record->as.remove.nodes_count; k++) {
+                        note(told, document, scn_document_removed_node(document, &record->as.remove, &cursor).uid);
+                }
+        }
+}
+
+/* A note begins with its uid. */
+static int compare_uids(const void *a, const void *b)
+{
+        return memcmp(a, b, sizeof(struct scn_uid));
+}
+
+void scn_told_end_notes(struct scn_told *told)
+{
+        if (told->noted_count > 0) {
+                qsort(told->noted, told->noted_count, sizeof *told->noted, compare_uids);
+        }
+}
+
+static const struct scn_noted *find_note(const struct scn_told *told, struct scn_uid uid)
+{
+        return told->noted_count == 0
+                ? NULL
+                : bsearch(&uid, told->noted, told->noted_count, sizeof *told->noted, compare_uids);
+}
+
+static void add_new(struct scn_told *told, const struct scn_document *document, scn_node_id id)
+{
+        const struct scn_node_view node = scn_document_node(document, id);
+        struct scn_view_change *change =
+                add_change(told, node.uid, SCN_FIELDS_PLACE | SCN_FIELDS_NAME | SCN_FIELDS_TRS | SCN_FIELDS_PROPERTY);
+        if (change == NULL) {
+                return;
+        }
+        change->is_new = true;
+        change->keys_count = node.property_fields_count;
+        told->event.mask |= SCN_MASK_STRUCTURE | SCN_MASK_NAME | SCN_MASK_TRANSFORM | SCN_MASK_PROPERTIES;
+        for (uint32_t k = 0; k < node.property_fields_count; k++) {
+                add_key(told, scn_document_property(document, id, k, NULL).key);
+        }
+}
+
+/* What was undone may have led anywhere: a node that was there is not, or the other way round. */
+static void compare_notes(struct scn_told *told, const struct scn_document *document)
+{
+        for (size_t i = 0; i < told->noted_count; i++) {
+                const struct scn_noted *noted = &told->noted[i];
+                const scn_node_id id = scn_document_find_uid(document, noted->uid);
+                if (noted->was_there && id == 0) {
+                        scn_told_add_removed(told, noted->uid);
+                } else if (!noted->was_there && id != 0) {
+                        add_new(told, document, id);
+                }
+        }
+}
+
+static void keep_living(struct scn_told *told, const struct scn_document *document)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < told->event.removed_count; i++) {
+                if (scn_document_find_uid(document, told->removed[i]) == 0) {
+                        told->removed[kept++] = told->removed[i];
+                }
+        }
+        told->event.removed_count = kept;
+        kept = 0;
+        for (size_t i = 0; i < told->event.changes_count; i++) {
+                struct scn_view_change change = told->changes[i];
+                const struct scn_noted *noted = find_note(told, change.uid);
+                if (scn_document_find_uid(document, change.uid) != 0) {
+                        change.is_new = noted != NULL ? !noted->was_there : change.is_new;
+                        told->changes[kept++] = change;
+                }
+        }
+        told->event.changes_count = kept;
+}
+
+/* For putting new nodes first, those nearer to the root before those below them. */
+struct ranked {
+        uint32_t depth; /* of a new node; UINT32_MAX: it was there */
+        size_t index;   /* else as it was */
+        struct scn_view_change change;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+        const struct ranked *first = a;
+        const struct ranked *second = b;
+        if (first->depth != second->depth) {
+                return first->depth < second->depth ? -1 : 1;
+        }
+        return first->index < second->index ? -1 : first->index > second->index;
+}
+
+static void put_in_order(struct scn_told *told, const struct scn_document *document)
+{
+        const size_t count = told->event.changes_count;
+        struct ranked *ranks = scn_alloc(count * sizeof *ranks);
+        if (ranks == NULL) {
+                told->is_poor = true;
+                return;
+        }
+        for (size_t i = 0; i < count; i++) {
+                const struct scn_view_change *change = &told->changes[i];
+                const scn_node_id id = scn_document_find_uid(document, change->uid);
+                ranks[i] = (struct ranked){change->is_new ? scn_document_depth(document, id) : UINT32_MAX, i, *change};
+        }
+        if (count > 0) {
+                qsort(ranks, count, sizeof *ranks, compare_ranks);
+        }
+        for (size_t i = 0; i < count; i++) {
+                told->changes[i] = ranks[i].change;
+        }
+        scn_free(ranks);
+}
+
+/* Without notes all is as a delta or an edit says it, and in order. */
+void scn_told_sort_out(struct scn_told *told, const struct scn_document *document)
+{
+        compare_notes(told, document);
+        keep_living(told, document);
+        if (told->noted_count > 0) {
+                put_in_order(told, document);
+        }
+}
+
+const struct scn_view_event *scn_told_event(struct scn_told *told)
+{
+        if (told->is_poor) {
+                told->event.is_whole = true;
+                told->event.mask = SCN_MASK_ALL;
+                told->event.changes_count = 0;
+                told->event.removed_count = 0;
+                told->event.left_count = 0;
+        }
+        told->event.changes = told->changes;
+        told->event.keys = told->keys;
+        told->event.removed = told->removed;
+        told->event.left = told->left;
+        return &told->event;
+}

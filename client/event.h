@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_CLIENT_EVENT_H
+#define SCN_CLIENT_EVENT_H
+
+/* A view's event while it is put together, and until it is told. It owns all it points to.
+ *
+ * If memory is out, it says less and more: is_whole without changes, that is, "look at everything again". */
+
+#include "protocol/scene/delta.h"
+#include "protocol/scene/document.h"
+
+#include <scn/client.h>
+
+struct scn_event_block;
+struct scn_noted;
+
+struct scn_told {
+        struct scn_view_event event; /* its arrays are these: */
+        struct scn_view_change *changes;
+        size_t changes_capacity;
+        struct scn_slice *keys;
+        size_t keys_capacity;
+        struct scn_uid *removed;
+        size_t removed_capacity;
+        struct scn_noted *noted; /* nodes that what was undone had added or removed, sorted by uid */
+        size_t noted_count;
+        size_t noted_capacity;
+        struct scn_uid *left;
+        size_t left_capacity;
+        struct scn_event_block *blocks; /* where the keys' bytes are */
+        struct scn_failure failure;     /* event.failure points here, or is NULL */
+        bool is_poor;                   /* memory was out */
+        struct scn_told *next;          /* in the view's queue */
+};
+
+void scn_told_init(struct scn_told *told, enum scn_view_event_kind kind);
+void scn_told_finish(struct scn_told *told);
+
+void scn_told_add_removed(struct scn_told *told, struct scn_uid uid);
+void scn_told_add_left(struct scn_told *told, struct scn_uid uid);
+
+/* What a delta names; to be called after it was applied. */
+void scn_told_add_delta(struct scn_told *told, const struct scn_document *document, const struct scn_delta *delta);
+/* What changes did that are in force. */
+void scn_told_add_changes(struct scn_told *told, const struct scn_changes *changes);
+/* Changes are about to be taken back: first all of them are noted, then each tells what it had touched. Once the new
+ * state is reached, it is sorted out where all that led. */
+void scn_told_note(struct scn_told *told, const struct scn_document *document, const struct scn_changes *changes);
+void scn_told_end_notes(struct scn_told *told);
+void scn_told_add_undone(struct scn_told *told, const struct scn_changes *changes);
+void scn_told_sort_out(struct scn_told *told, const struct scn_document *document);
+
+/* The event as it is to be told. */
+const struct scn_view_event *scn_told_event(struct scn_told *told);
+
+#endif

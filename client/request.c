@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Questions to the server, undo and redo. */
+
+#include "client/client.h"
+#include "client/draft.h"
+#include "protocol/base/alloc.h"
+
+#include <string.h>
+
+/* "at" is spelled in so many bytes at the most. */
+#define AT_BYTES_MAX 512u
+
+static struct scn_slice slice_of(const char *text)
+{
+        return text == NULL ? (struct scn_slice){NULL, 0}
+                            : (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
+}
+
+/* Hands a request in; what `message` points to is spelled at once. Every request's first field is its number. */
+static enum scn_error ask(
+        struct scn_client *client, const struct scn_message *message, scn_answer_fn callback, void *data)
+{
+        struct scn_task *task = scn_task_create(SCN_TASK_REQUEST);
+        if (task == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        const enum scn_error error = scn_message_encode(message, &task->payload);
+        if (error != SCN_OK) {
+                scn_task_destroy(task);
+                return error;
+        }
+        task->number = client->numbers;
+        task->on_answer = callback;
+        task->data = data;
+        scn_client_add_task(client, task);
+        return SCN_OK;
+}
+
+/* A revision, if it is all digits; else a time or a tag, which the server tells apart. */
+static enum scn_error spell_at(const char *at, struct scn_buffer *buffer, struct scn_slice *slice_out)
+{
+        scn_buffer_init(buffer, AT_BYTES_MAX);
+        *slice_out = (struct scn_slice){NULL, 0};
+        if (at == NULL) {
+                return SCN_OK;
+        }
+        struct scn_packer packer = scn_packer_to(buffer);
+        uint64_t rev = 0;
+        size_t digits = 0;
+        while (at[digits] >= '0' && at[digits] <= '9' && digits < 17) {
+                rev = rev * 10 + (uint64_t)(at[digits++] - '0');
+        }
+        if (digits > 0 && at[digits] == '\0') {
+                scn_pack_uint(&packer, rev);
+        } else {
+                scn_pack_cstring(&packer, at);
+        }
+        *slice_out = (struct scn_slice){buffer->data, (uint32_t)buffer->size};
+        return packer.error;
+}
+
+static struct scn_request full_request(const struct scn_request *request)
+{
+        struct scn_request full = SCN_REQUEST_INIT;
+        if (request != NULL) {
+                SCN_ASSERT(request->size >= sizeof request->size && request->size <= sizeof full);
+                memcpy(&full, request, request->size);
+        }
+        return full;
+}
+
+static uint64_t or_absent(uint64_t number)
+{
+        return number == 0 ? SCN_ABSENT : number;
+}
+
+enum scn_error scn_client_world(struct scn_client *client, const struct scn_target *nodes, size_t nodes_count,
+        const struct scn_request *request, scn_answer_fn callback, void *data)
+{
+        const struct scn_request full = full_request(request);
+        struct scn_message message;
+        struct scn_buffer refs;
+        struct scn_buffer at;
+        scn_message_init(&message, SCN_MESSAGE_world);
+        scn_buffer_init(&refs, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&refs);
+        scn_pack_array(&packer, (uint32_t)nodes_count);
+        for (size_t i = 0; i < nodes_count; i++) {
+                const struct scn_node_ref ref = scn_ref_of_target(nodes[i]);
+                scn_pack_ref(&packer, &ref);
+        }
+        enum scn_error error = spell_at(full.at, &at, &message.as.world.at);
+        error = packer.error != SCN_OK ? packer.error : error;
+        if (error == SCN_OK) {
+                message.as.world.request = ++client->numbers;
+                message.as.world.nodes = (struct scn_slice){refs.data, (uint32_t)refs.size};
+                message.as.world.relative = scn_ref_of_target(full.node);
+                message.as.world.durable = full.durable;
+                error = ask(client, &message, callback, data);
+        }
+        scn_buffer_finish(&refs);
+        scn_buffer_finish(&at);
+        return error;
+}
+
+enum scn_error scn_client_tree(
+        struct scn_client *client, const struct scn_request *request, scn_answer_fn callback, void *data)
+{
+        const struct scn_request full = full_request(request);
+        struct scn_message message;
+        struct scn_buffer at;
+        scn_message_init(&message, SCN_MESSAGE_tree);
+        enum scn_error error = spell_at(full.at, &at, &message.as.tree.at);
+        if (error == SCN_OK) {
+                message.as.tree.request = ++client->numbers;
+                message.as.tree.node = scn_ref_of_target(full.node);
+                message.as.tree.depth = full.has_depth ? full.depth : SCN_ABSENT;
+                error = ask(client, &message, callback, data);
+        }
+        scn_buffer_finish(&at);
+        return error;
+}
+
+enum scn_error scn_client_digest(
+        struct scn_client *client, const struct scn_request *request, scn_answer_fn callback, void *data)
+{
+        const struct scn_request full = full_request(request);
+        struct scn_message message;
+        struct scn_buffer at;
+        scn_message_init(&message, SCN_MESSAGE_digest);
+        enum scn_error error = spell_at(full.at, &at, &message.as.digest.at);
+        if (error == SCN_OK) {
+                message.as.digest.request = ++client->numbers;
+                message.as.digest.node = scn_ref_of_target(full.node);
+                error = ask(client, &message, callback, data);
+        }
+        scn_buffer_finish(&at);
+        return error;
+}
+
+enum scn_error scn_client_log(
+        struct scn_client *client, const struct scn_request *request, scn_answer_fn callback, void *data)
+{
+        const struct scn_request full = full_request(request);
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_log);
+        message.as.log.request = ++client->numbers;
+        message.as.log.node = scn_ref_of_target(full.node);
+        message.as.log.author = slice_of(full.author);
+        message.as.log.from = or_absent(full.from);
+        message.as.log.to = or_absent(full.to);
+        message.as.log.limit = or_absent(full.limit);
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_manage(struct scn_client *client, const char *action, const char *document, const char *to,
+        scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_manage);
+        message.as.manage.request = ++client->numbers;
+        message.as.manage.action = slice_of(action);
+        message.as.manage.document = slice_of(document);
+        message.as.manage.to = slice_of(to);
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_kick(struct scn_client *client, uint64_t session, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_kick);
+        message.as.kick.request = ++client->numbers;
+        message.as.kick.session = session;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_documents(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_documents);
+        message.as.documents.request = ++client->numbers;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_info(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_info);
+        message.as.info.request = ++client->numbers;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_who(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_who);
+        message.as.who.request = ++client->numbers;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_verify(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_verify);
+        message.as.verify.request = ++client->numbers;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_backup);
+        message.as.backup.request = ++client->numbers;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_ping(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_ping);
+        message.as.ping.request = ++client->numbers;
+        return ask(client, &message, callback, data);
+}
+
+/* --- Undo --- */
+
+static enum scn_error submit_undo(
+        struct scn_client *client, const struct scn_message *message, scn_result_fn callback, void *data)
+{
+        struct scn_task *task = scn_task_create(SCN_TASK_UNDO);
+        if (task == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        task->message = *message;
+        task->edit = ++client->edits;
+        task->bytes = sizeof *task;
+        task->on_result = callback;
+        task->data = data;
+        scn_client_add_task(client, task);
+        return SCN_OK;
+}
+
+static struct scn_undo full_undo(const struct scn_undo *undo)
+{
+        struct scn_undo full = SCN_UNDO_INIT;
+        if (undo != NULL) {
+                SCN_ASSERT(undo->size >= sizeof undo->size && undo->size <= sizeof full);
+                memcpy(&full, undo, undo->size);
+        }
+        return full;
+}
+
+enum scn_error scn_client_undo(
+        struct scn_client *client, const struct scn_undo *undo, scn_result_fn callback, void *data)
+{
+        const struct scn_undo full = full_undo(undo);
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_undo);
+        message.as.undo.count = or_absent(full.count);
+        message.as.undo.force = full.force;
+        message.as.undo.step = or_absent(full.step);
+        return submit_undo(client, &message, callback, data);
+}
+
+enum scn_error scn_client_redo(
+        struct scn_client *client, const struct scn_undo *undo, scn_result_fn callback, void *data)
+{
+        const struct scn_undo full = full_undo(undo);
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_redo);
+        message.as.redo.count = or_absent(full.count);
+        return submit_undo(client, &message, callback, data);
+}
