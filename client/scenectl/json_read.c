@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#include "client/scenectl/json_read.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+
+#include <locale.h>
+#include <string.h>
+
+/* --- Pieces --- */
+
+static void skip_space(struct scn_json_skim *skim)
+{
+        while (skim->at < skim->end &&
+                (*skim->at == ' ' || *skim->at == '\n' || *skim->at == '\r' || *skim->at == '\t'))
+                skim->at++;
+}
+
+static bool fail(struct scn_json_skim *skim, const char *fault)
+{
+        skim->fault = skim->at == skim->end ? "the text ends too soon" : fault;
+        return false;
+}
+
+static bool take(struct scn_json_skim *skim, uint8_t byte, const char *fault)
+{
+        skip_space(skim);
+        if (skim->at == skim->end || *skim->at != byte)
+                return fail(skim, fault);
+        skim->at++;
+        return true;
+}
+
+struct scn_json_skim scn_json_skim_from(struct scn_slice text, char opening)
+{
+        struct scn_json_skim skim = {.at = text.data, .end = text.data + text.size};
+
+        SCN_ASSERT(text.data != NULL);
+        skim.closing = opening == '{' ? '}' : ']';
+        (void)take(
+                &skim, (uint8_t)opening, opening == '{' ? "an object should begin here" : "an array should begin here");
+        return skim;
+}
+
+/* Stands at the quotation mark that begins it. */
+static bool skip_text(struct scn_json_skim *skim)
+{
+        for (skim->at++; skim->at < skim->end; skim->at++) {
+                if (*skim->at == '"') {
+                        skim->at++;
+                        return true;
+                }
+                if (*skim->at == '\\' && ++skim->at == skim->end)
+                        break;
+        }
+        return fail(skim, "");
+}
+
+/* Stands at a bracket. Of each that is open a bit says whether it was a brace. */
+static bool skip_brackets(struct scn_json_skim *skim)
+{
+        uint8_t braces[SCN_JSON_NESTING_MAX / 8] = {0};
+        uint32_t depth = 0;
+
+        do {
+                const uint8_t byte = *skim->at;
+                const uint32_t top = depth - 1;
+                if (byte == '"') {
+                        if (!skip_text(skim))
+                                return false;
+                        continue;
+                }
+                if (byte == '{' || byte == '[') {
+                        if (depth == SCN_JSON_NESTING_MAX)
+                                return fail(skim, "brackets are nested too deep");
+                        const uint8_t bit = (uint8_t)(1u << depth % 8);
+                        braces[depth / 8] = (uint8_t)((braces[depth / 8] & ~bit) | (byte == '{' ? bit : 0));
+                        depth++;
+                } else if (byte == '}' || byte == ']') {
+                        if ((braces[top / 8] >> top % 8 & 1) != (byte == '}'))
+                                return fail(skim, "the bracket does not fit the one that it closes");
+                        depth--;
+                }
+                skim->at++;
+        } while (depth > 0 && skim->at < skim->end);
+        return depth == 0 || fail(skim, "");
+}
+
+static bool is_scalar_byte(uint8_t byte)
+{
+        return byte > ' ' && strchr(",:{}[]\"", byte) == NULL;
+}
+
+static bool skip_value(struct scn_json_skim *skim)
+{
+        const uint8_t *begin = skim->at;
+
+        if (skim->at < skim->end && *skim->at == '"')
+                return skip_text(skim);
+        if (skim->at < skim->end && (*skim->at == '{' || *skim->at == '['))
+                return skip_brackets(skim);
+        while (skim->at < skim->end && is_scalar_byte(*skim->at))
+                skim->at++;
+        return skim->at > begin || fail(skim, "a value should be here");
+}
+
+static struct scn_slice slice_to(const struct scn_json_skim *skim, const uint8_t *begin)
+{
+        return (struct scn_slice){begin, (uint32_t)(skim->at - begin)};
+}
+
+bool scn_json_skim_next(struct scn_json_skim *skim, struct scn_slice *key_out, struct scn_slice *value_out)
+{
+        const uint8_t *begin;
+
+        if (skim->fault != NULL)
+                return false;
+        skip_space(skim);
+        if (skim->at < skim->end && *skim->at == skim->closing) {
+                skim->at++;
+                skip_space(skim);
+                if (skim->at < skim->end)
+                        (void)fail(skim, "something follows the end");
+                return false;
+        }
+        if (skim->has_begun && !take(skim, ',', "a comma or the closing bracket should be here"))
+                return false;
+        skim->has_begun = true;
+        skip_space(skim);
+        if (skim->closing == '}') {
+                begin = skim->at;
+                if (skim->at == skim->end || *skim->at != '"')
+                        return fail(skim, "a key should be here");
+                if (!skip_text(skim))
+                        return false;
+                *key_out = slice_to(skim, begin);
+                if (!take(skim, ':', "a colon should be here"))
+                        return false;
+                skip_space(skim);
+        }
+        begin = skim->at;
+        if (!skip_value(skim))
+                return false;
+        *value_out = slice_to(skim, begin);
+        return true;
+}
+
+/* --- jansson --- */
+
+/* jansson does not look whether it could keep each character that it read. */
+static _Thread_local bool is_out_of_memory;
+
+static void *allocate(size_t size)
+{
+        void *block = scn_alloc(size);
+        is_out_of_memory = is_out_of_memory || block == NULL;
+        return block;
+}
+
+json_t *scn_json_load(struct scn_slice text, size_t flags, json_error_t *error_out, bool *is_out_of_memory_out)
+{
+        is_out_of_memory = false;
+        json_set_alloc_funcs(allocate, scn_free);
+        json_t *value = json_loadb((const char *)text.data, text.size,
+                JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY | flags, error_out);
+        *is_out_of_memory_out = is_out_of_memory;
+        if (!is_out_of_memory)
+                return value;
+        json_decref(value);
+        return NULL;
+}
+
+static _Thread_local locale_t locale_before;
+
+void scn_json_enter_locale(void)
+{
+        locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        SCN_ASSERT(plain != (locale_t)0); /* the C library has this one built in */
+        locale_before = uselocale(plain);
+}
+
+void scn_json_leave_locale(void)
+{
+        freelocale(uselocale(locale_before));
+}

@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _XOPEN_SOURCE 700
+#include "client/scenectl/gltf_read.h"
+
+#include "client/scenectl/json_value.h"
+#include "protocol/base/uid.h"
+#include "protocol/scene/transform.h"
+#include "tests/lib/gltf.h"
+#include "tests/lib/locale.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_WITH(members) "{\"asset\":{\"version\":\"2.0\"}," members "}"
+#define NODES(list) FILE_WITH("\"nodes\":[" list "]")
+
+/* Takes text and gives the note of its only kind. */
+static struct scn_gltf_note only_note(const char *text, enum scn_gltf_note_kind kind)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(text, &report);
+
+        scn_gltf_nodes_finish(&nodes);
+        cr_assert_eq(report.notes_count, 1);
+        cr_assert_eq(report.counts[kind], 1);
+        return report.notes[0];
+}
+
+static void assert_refused(const char *text, enum scn_gltf_fault fault, uint32_t node)
+{
+        struct scn_gltf_report report;
+        char message[SCN_GLTF_MESSAGE_BYTES];
+
+        (void)gltf_refused(text, &report);
+        scn_gltf_report_describe(&report, message);
+        cr_expect_eq(report.fault, fault, "%s: %s", text, message);
+        cr_expect_eq(report.node, node, "%s: %s", text, message);
+        cr_expect(strlen(message) > 0);
+}
+
+/* --- What is taken --- */
+
+SCN_TEST(gltf_read, gives_parents_first_and_siblings_in_order)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes =
+                gltf_read(NODES("{\"name\":\"b\"},{\"name\":\"root\",\"children\":[3,0,2]},{\"name\":\"c\"},"
+                                "{\"name\":\"a\",\"children\":[4]},{\"name\":\"a1\"}"),
+                        &report);
+
+        const char *const expected[] = {"root", "a", "a1", "b", "c"};
+        cr_assert_eq(nodes.ops_count, 5);
+        for (uint32_t i = 0; i < 5; i++)
+                cr_expect_eq(gltf_find(&nodes, expected[i]), &nodes.ops[i]);
+        cr_expect_eq(nodes.ops[0].parent.kind, SCN_REF_PATH);
+        cr_expect(scn_uid_equal(nodes.ops[1].parent.uid, nodes.ops[0].uid));
+        cr_expect(scn_uid_equal(nodes.ops[2].parent.uid, nodes.ops[1].uid));
+        struct scn_document *document = gltf_document(&nodes);
+        cr_expect_eq(scn_document_nodes_count(document), 6);
+        scn_document_destroy(document);
+}
+
+SCN_TEST(gltf_read, keeps_each_bit_of_translation_rotation_and_scale)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(
+                NODES("{\"name\":\"n\",\"translation\":[0.1,-0.0,1e-45],\"rotation\":[0.0,0.70710678,0.0,0.70710678],"
+                      "\"scale\":[-2,3.4028235e38,16777217]}"),
+                &report);
+        const struct scn_op *op = gltf_find(&nodes, "n");
+        const struct scn_trs expected = {
+                {0.1f, -0.0f, 1e-45f}, {0.0f, 0.70710678f, 0.0f, 0.70710678f}, {-2.0f, 3.4028235e38f, 16777216.0f}};
+
+        cr_expect_eq(op->fields, SCN_FIELDS_TRS);
+        cr_expect_eq(memcmp(&op->trs, &expected, sizeof expected), 0);
+        cr_expect_eq(report.notes_count, 0);
+        scn_gltf_nodes_finish(&nodes);
+}
+
+SCN_TEST(gltf_read, knows_the_sign_of_a_zero_that_is_spelled_as_an_integer)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(NODES("{\"name\":\"n\",\"translation\":[-0,0,-0]}"), &report);
+        const struct scn_op *op = gltf_find(&nodes, "n");
+
+        cr_expect_eq(op->fields, SCN_FIELDS_TRANSLATION);
+        cr_expect(signbit(op->trs.t[0]) && !signbit(op->trs.t[1]) && signbit(op->trs.t[2]));
+        scn_gltf_nodes_finish(&nodes);
+}
+
+SCN_TEST(gltf_read, takes_integers_that_no_int64_holds)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(
+                NODES("{\"name\":\"n\",\"translation\":[100000000000000000000,0,0],\"children\":[1]},{}"), &report);
+
+        cr_expect_eq(gltf_find(&nodes, "n")->trs.t[0], 1e20f);
+        cr_expect_eq(nodes.ops_count, 2);
+        scn_gltf_nodes_finish(&nodes);
+}
+
+SCN_TEST(gltf_read, says_nothing_of_what_is_as_by_default)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes =
+                gltf_read(NODES("{\"translation\":[0,0,0],\"rotation\":[0,0,0,1],\"scale\":[1,1,1]}"), &report);
+
+        cr_assert_eq(nodes.ops_count, 1);
+        cr_expect_eq(nodes.ops[0].fields, 0);
+        cr_expect_null(nodes.ops[0].name.data);
+        cr_expect_eq(nodes.ops[0].properties_count, 0);
+        scn_gltf_nodes_finish(&nodes);
+}
+
+SCN_TEST(gltf_read, normalises_a_rotation_and_says_so)
+{
+        const struct scn_gltf_note note =
+                only_note(NODES("{},{\"name\":\"Arm\",\"rotation\":[0,0,0,2]}"), SCN_GLTF_NOTE_NORMALISED);
+
+        cr_expect_eq(note.node, 1);
+        cr_expect_str_eq(note.detail, "Arm");
+        cr_expect_eq(note.amount, 2.0);
+}
+
+/* Everything else that a comma can stand in is text, so this is the one way a locale could reach us. */
+SCN_TEST(gltf_read, is_the_same_under_any_locale)
+{
+        struct scn_gltf_report report;
+        const char *text = NODES("{\"name\":\"n\",\"translation\":[0.5,1.25e-3,-7.75],\"extras\":0.1}");
+        struct scn_gltf_nodes plain = gltf_read(text, &report);
+
+        locale_enter_odd();
+        struct scn_gltf_nodes odd = gltf_read(text, &report);
+        locale_leave_odd();
+        cr_expect_eq(memcmp(&plain.ops[0].trs, &odd.ops[0].trs, sizeof plain.ops[0].trs), 0);
+        cr_expect_eq(odd.ops[0].trs.t[2], -7.75f);
+        cr_expect_str_eq(gltf_json(gltf_property(&odd.ops[0], "gltf.extras")), "0.1");
+        scn_gltf_nodes_finish(&plain);
+        scn_gltf_nodes_finish(&odd);
+}
+
+/* --- Scenes --- */
+
+#define TWO_SCENES(more)                                                                                               \
+        FILE_WITH("\"nodes\":[{\"name\":\"a\"},{\"name\":\"b\",\"children\":[2]},{\"name\":\"c\"}],"                   \
+                  "\"scenes\":[{\"name\":\"one\",\"nodes\":[0]},{\"name\":\"two\",\"nodes\":[1]}]" more)
+
+SCN_TEST(gltf_read, takes_the_default_scene_or_else_the_first)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes said = gltf_read(TWO_SCENES(",\"scene\":1"), &report);
+        cr_expect_eq(report.counts[SCN_GLTF_NOTE_UNREACHED], 1);
+        struct scn_gltf_nodes unsaid = gltf_read(TWO_SCENES(""), &report);
+
+        cr_assert_eq(said.ops_count, 2);
+        cr_expect_eq(gltf_find(&said, "b"), &said.ops[0]);
+        cr_assert_eq(unsaid.ops_count, 1);
+        cr_expect_eq(gltf_find(&unsaid, "a"), &unsaid.ops[0]);
+        scn_gltf_nodes_finish(&said);
+        scn_gltf_nodes_finish(&unsaid);
+}
+
+SCN_TEST(gltf_read, takes_a_scene_by_name_or_all_nodes)
+{
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes;
+        const struct scn_slice text = scene_text(TWO_SCENES(""));
+
+        options.scene = scene_text("two");
+        cr_assert_eq(scn_gltf_read_bytes(text, &options, &nodes, &report), SCN_GLTF_OK);
+        cr_expect_eq(nodes.ops_count, 2);
+        scn_gltf_nodes_finish(&nodes);
+        options.scene = scene_text("three");
+        cr_expect_eq(scn_gltf_read_bytes(text, &options, &nodes, &report), SCN_GLTF_NO_SCENE);
+        options.is_whole = true;
+        cr_assert_eq(scn_gltf_read_bytes(text, &options, &nodes, &report), SCN_GLTF_OK);
+        cr_expect_eq(nodes.ops_count, 3);
+        cr_expect_eq(report.notes_count, 0);
+        scn_gltf_nodes_finish(&nodes);
+}
+
+SCN_TEST(gltf_read, takes_a_file_without_nodes)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read("{\"asset\":{\"version\":\"2.0\"}}", &report);
+
+        cr_expect_eq(nodes.ops_count, 0);
+        scn_gltf_nodes_finish(&nodes);
+        nodes = gltf_read(FILE_WITH("\"scene\":0,\"scenes\":[{}]"), &report);
+        cr_expect_eq(nodes.ops_count, 0);
+        scn_gltf_nodes_finish(&nodes);
+}
+
+/* --- Properties --- */
+
+SCN_TEST(gltf_read, makes_properties_of_what_a_node_refers_to)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(
+                FILE_WITH("\"nodes\":[{\"camera\":0,\"mesh\":1,\"skin\":0,\"weights\":[0.5,1],"
+                          "\"extensions\":{\"KHR_lights_punctual\":{\"light\":0}},\"extras\":{\"a\":[1,2.5,null]}}],"
+                          "\"cameras\":[{\"type\":\"perspective\",\"perspective\":{\"yfov\":0.7,\"znear\":0.25}}],"
+                          "\"meshes\":[{\"primitives\":[]},{\"primitives\":[],\"name\":\"Hull\"}],\"skins\":[{}],"
+                          "\"extensions\":{\"KHR_lights_punctual\":{\"lights\":[{\"type\":\"point\"}]}}"),
+                &report);
+        const struct scn_op *op = &nodes.ops[0];
+
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.camera")),
+                "{\"type\":\"perspective\",\"perspective\":{\"yfov\":0.7,\"znear\":0.25}}");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.light")), "{\"type\":\"point\"}");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.mesh")), "{\"index\":1,\"name\":\"Hull\"}");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.skin")), "{\"index\":0}");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.weights")), "[0.5,1]");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.extras")), "{\"a\":[1,2.5,null]}");
+        cr_expect_eq(op->properties_count, 6);
+        cr_expect_eq(report.counts[SCN_GLTF_NOTE_LEFT_OUT], 2, "meshes and skins");
+        struct scn_document *document = gltf_document(&nodes);
+        scn_document_destroy(document);
+}
+
+SCN_TEST(gltf_read, gives_back_what_scened_kept_in_extras)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(
+                NODES("{\"name\":\"n\",\"extras\":{\"mine\":1,\"scened\":{\"properties\":{\"to\":{\"$node\":1},"
+                      "\"all\":{\"$bin\":\"AAEC\"},\"big\":{\"$int\":\"18446744073709551615\"}}}}},{\"name\":\"m\"}"),
+                &report);
+        const struct scn_op *op = gltf_find(&nodes, "n");
+        const struct scn_slice to = gltf_property(op, "to");
+
+        cr_assert_eq(to.size, 18);
+        cr_expect_eq(memcmp(to.data + 2, gltf_find(&nodes, "m")->uid.bytes, 16), 0);
+        cr_expect_str_eq(gltf_json(gltf_property(op, "all")), "{\"$bin\":\"AAEC\"}");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "big")), "{\"$int\":\"18446744073709551615\"}");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.extras")), "{\"mine\":1}");
+        scn_gltf_nodes_finish(&nodes);
+}
+
+SCN_TEST(gltf_read, takes_another_programs_member_of_that_name_as_extras)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(NODES("{\"extras\":{\"scened\":{\"$node\":5}}}"), &report);
+        const struct scn_slice extras = gltf_property(&nodes.ops[0], "gltf.extras");
+
+        cr_expect(scn_json_value_is_plain(extras));
+        cr_expect_eq(nodes.ops[0].properties_count, 1);
+        scn_gltf_nodes_finish(&nodes);
+}
+
+SCN_TEST(gltf_read, says_what_it_leaves_out)
+{
+        cr_expect_str_eq(
+                only_note(NODES("{\"extensions\":{\"MSFT_lod\":{}}}"), SCN_GLTF_NOTE_EXTENSION).detail, "MSFT_lod");
+        cr_expect_str_eq(only_note(FILE_WITH("\"extensionsRequired\":[\"KHR_draco\"]"), SCN_GLTF_NOTE_REQUIRED).detail,
+                "KHR_draco");
+        cr_expect_eq(only_note(FILE_WITH("\"animations\":[{},{}]"), SCN_GLTF_NOTE_LEFT_OUT).amount, 2.0);
+        cr_expect_eq(only_note(NODES("{\"extras\":null}"), SCN_GLTF_NOTE_NULL_EXTRAS).node, 0);
+}
+
+/* --- Matrices (B33) --- */
+
+static void assert_world_of_child(const char *parent, const float expected[3])
+{
+        char text[1024];
+        struct scn_gltf_report report;
+        struct scn_affine world;
+        scn_node_id child;
+
+        (void)snprintf(
+                text, sizeof text, NODES("{%s,\"children\":[1]},{\"name\":\"c\",\"translation\":[1,2,3]}"), parent);
+        struct scn_gltf_nodes nodes = gltf_read(text, &report);
+        struct scn_document *document = gltf_document(&nodes);
+        const struct scn_node_ref ref = scene_path("/[0]/c");
+        cr_assert_eq(scn_document_find(document, &ref, &child), SCN_OK);
+        cr_assert_eq(scn_document_world(document, child, &world), SCN_OK);
+        for (uint32_t i = 0; i < 3; i++)
+                cr_expect_float_eq(world.m[4 * i + 3], expected[i], 1e-5f * fmaxf(1.0f, fabsf(expected[i])));
+        scn_document_destroy(document);
+}
+
+SCN_TEST(gltf_read, takes_a_matrix_apart)
+{
+        /* A quarter turn about z, scaled by 2, 3, 4, moved by 10, 20, 30. */
+        assert_world_of_child("\"matrix\":[0,2,0,0,-3,0,0,0,0,0,4,0,10,20,30,1]", (float[]){4.0f, 22.0f, 42.0f});
+        /* Mirrored. */
+        assert_world_of_child("\"matrix\":[-1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1]", (float[]){-1.0f, 2.0f, 3.0f});
+        /* Flat. */
+        assert_world_of_child("\"matrix\":[0,0,0,0,0,1,0,0,0,0,1,0,5,0,0,1]", (float[]){5.0f, 2.0f, 3.0f});
+        assert_world_of_child("\"matrix\":[0,0,0,0,0,0,0,0,0,0,0,0,5,6,7,1]", (float[]){5.0f, 6.0f, 7.0f});
+}
+
+SCN_TEST(gltf_read, says_how_much_a_sheared_matrix_loses)
+{
+        const struct scn_gltf_note note = only_note(
+                NODES("{\"name\":\"Askew\",\"matrix\":[1,0,0,0,0.5,1,0,0,0,0,1,0,0,0,0,1]}"), SCN_GLTF_NOTE_SHEAR);
+        char text[SCN_GLTF_MESSAGE_BYTES];
+
+        cr_expect_str_eq(note.detail, "Askew");
+        cr_expect(note.amount > 0.1 && note.amount < 1.0);
+        scn_gltf_note_describe(&note, text);
+        cr_expect_not_null(strstr(text, "Askew"));
+}
+
+SCN_TEST(gltf_read, refuses_a_matrix_that_is_none)
+{
+        const char *identity = "1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1";
+        char text[512];
+
+        (void)snprintf(text, sizeof text, NODES("{},{\"matrix\":[%s],\"translation\":[0,0,0]}"), identity);
+        assert_refused(text, SCN_GLTF_MATRIX_AND_TRS, 1);
+        (void)snprintf(text, sizeof text, NODES("{\"matrix\":[%s,0]}"), identity);
+        assert_refused(text, SCN_GLTF_BAD_MATRIX, 0);
+        assert_refused(NODES("{\"matrix\":[1,0,0,0.5,0,1,0,0,0,0,1,0,0,0,0,1]}"), SCN_GLTF_BAD_MATRIX, 0);
+        assert_refused(NODES("{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,0]}"), SCN_GLTF_BAD_MATRIX, 0);
+        assert_refused(NODES("{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,\"1\"]}"), SCN_GLTF_BAD_MATRIX, 0);
+        assert_refused(NODES("{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1e39,0,0,0,0,1]}"), SCN_GLTF_RANGE, 0);
+        assert_refused(NODES("{\"matrix\":[3e38,3e38,3e38,0,0,1,0,0,0,0,1,0,0,0,0,1]}"), SCN_GLTF_RANGE, 0);
+        assert_refused(NODES("{\"matrix\":{}}"), SCN_GLTF_BAD_MATRIX, 0);
+}
+
+/* --- Impossible hierarchies (B31) --- */
+
+SCN_TEST(gltf_read, refuses_impossible_hierarchies_by_node_and_reason)
+{
+        assert_refused(NODES("{\"children\":[0]}"), SCN_GLTF_CYCLE, 0);
+        assert_refused(NODES("{\"children\":[1]},{\"children\":[0]}"), SCN_GLTF_CYCLE, 0);
+        assert_refused(NODES("{\"children\":[2]},{\"children\":[2]},{}"), SCN_GLTF_TWO_PARENTS, 2);
+        assert_refused(NODES("{\"children\":[1,1]},{}"), SCN_GLTF_TWICE, 1);
+        assert_refused(NODES("{\"children\":[99]}"), SCN_GLTF_BAD_INDEX, 0);
+        assert_refused(
+                FILE_WITH("\"nodes\":[{\"children\":[1]},{}],\"scenes\":[{\"nodes\":[0,1]}]"), SCN_GLTF_SCENE_CHILD, 1);
+}
+
+SCN_TEST(gltf_read, names_both_nodes_and_the_line)
+{
+        struct scn_gltf_report report;
+        char message[SCN_GLTF_MESSAGE_BYTES];
+
+        (void)gltf_refused(NODES("\n{\"children\":[2]},\n{\"children\":[2]},\n{}"), &report);
+        scn_gltf_report_describe(&report, message);
+        cr_expect_str_eq(message, "line 3: node 2: a node is a child of two nodes (node 0)");
+}
+
+SCN_TEST(gltf_read, refuses_rings_that_no_scene_lists)
+{
+        assert_refused(FILE_WITH("\"nodes\":[{},{\"children\":[2]},{\"children\":[3]},{\"children\":[1]}],"
+                                 "\"scenes\":[{\"nodes\":[0]}]"),
+                SCN_GLTF_CYCLE, 1);
+        /* A tail that leads up to the ring is not on it. */
+        assert_refused(NODES("{},{\"children\":[2]},{\"children\":[1,0]}"), SCN_GLTF_CYCLE, 2);
+}
+
+SCN_TEST(gltf_read, refuses_bad_indices)
+{
+        assert_refused(NODES("{\"children\":[-1]}"), SCN_GLTF_BAD_INDEX, 0);
+        assert_refused(NODES("{\"children\":[1.5]},{}"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(NODES("{\"children\":[4294967297]},{}"), SCN_GLTF_BAD_INDEX, 0);
+        assert_refused(NODES("{\"children\":[\"1\"]},{}"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(NODES("{\"children\":1},{}"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(NODES("{},{\"camera\":0}"), SCN_GLTF_BAD_INDEX, 1);
+        assert_refused(NODES("{\"mesh\":0}"), SCN_GLTF_BAD_INDEX, 0);
+        assert_refused(NODES("{\"skin\":7}"), SCN_GLTF_BAD_INDEX, 0);
+        assert_refused(NODES("{\"extensions\":{\"KHR_lights_punctual\":{\"light\":0}}}"), SCN_GLTF_BAD_INDEX, 0);
+        assert_refused(
+                FILE_WITH("\"nodes\":[{}],\"scenes\":[{\"nodes\":[1]}]"), SCN_GLTF_BAD_INDEX, SCN_GLTF_NODE_NONE);
+        assert_refused(FILE_WITH("\"nodes\":[{}],\"scenes\":[{}],\"scene\":1"), SCN_GLTF_BAD_INDEX, SCN_GLTF_NODE_NONE);
+        assert_refused(FILE_WITH("\"nodes\":[{}],\"scenes\":[{\"nodes\":[0,0]}]"), SCN_GLTF_TWICE, 0);
+        assert_refused(
+                NODES("{\"extras\":{\"scened\":{\"properties\":{\"to\":{\"$node\":1}}}}}"), SCN_GLTF_BAD_VALUE, 0);
+}
+
+/* --- Hostile and broken text --- */
+
+SCN_TEST(gltf_read, refuses_what_is_not_gltf_2)
+{
+        assert_refused("{}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        assert_refused("{\"asset\":{\"version\":\"1.0\"},\"nodes\":{\"a\":{}}}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        assert_refused("{\"asset\":{\"version\":2}}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        assert_refused("{\"asset\":[]}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        assert_refused(
+                "{\"asset\":{\"version\":\"2.0\",\"minVersion\":\"2.1\"}}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        assert_refused(FILE_WITH("\"nodes\":{}"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+        assert_refused(NODES("7"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(NODES("{\"name\":7}"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(NODES("{\"translation\":[1,2]}"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(NODES("{\"translation\":[1,2,null]}"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(NODES("{\"extensions\":[]}"), SCN_GLTF_BAD_KIND, 0);
+        assert_refused(FILE_WITH("\"nodes\":[{\"camera\":0}],\"cameras\":[1]"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+        assert_refused(FILE_WITH("\"scenes\":[1]"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+}
+
+SCN_TEST(gltf_read, refuses_what_is_not_json)
+{
+        static const char *const texts[] = {"", " ", "nonsense", "[]", "\xff\xfe", "{\"asset\":{\"version\":\"2.0\"}",
+                "{\"asset\":{\"version\":\"2.0\"}} x", "{\"asset\":{\"version\":\"2.0\"},}", "{\"asset\"",
+                "{\"asset\":", "{\"asset", "{\"asset\\", "{\"nodes\":[}]", "{\"nodes\":[{]}]}", "{\"a\" 1}", "{1:2}",
+                "{\"a\":1 \"b\":2}", NODES("{},"), NODES("{\"translation\":[NaN,0,0]}"),
+                NODES("{\"translation\":[Infinity,0,0]}"), NODES("{\"translation\":[1.,0,0]}"),
+                NODES("{\"name\":\"a\",\"name\":\"b\"}"), NODES("{'name':1}"), FILE_WITH("\"nodes\":[],\"nodes\":[]"),
+                FILE_WITH("\"nodes\":[],\"n\\u006fdes\":[]"), NODES("{\"name\":\"\xc0\x80\"}"),
+                NODES("{\"name\":\"\\ud800\"}")};
+
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                struct scn_gltf_report report;
+                cr_expect_eq(gltf_refused(texts[i], &report), SCN_GLTF_NOT_JSON, "%s: %s", texts[i],
+                        scn_gltf_fault_word(report.fault));
+        }
+}
+
+SCN_TEST(gltf_read, refuses_numbers_that_no_float_holds)
+{
+        assert_refused(NODES("{},{\"translation\":[0,1e39,0]}"), SCN_GLTF_RANGE, 1);
+        assert_refused(NODES("{\"scale\":[-3.5e38,1,1]}"), SCN_GLTF_RANGE, 0);
+        assert_refused(NODES("{\"translation\":[1e400,0,0]}"), SCN_GLTF_RANGE, 0);
+        assert_refused(NODES("{\"rotation\":[0,0,0,0]}"), SCN_GLTF_ZERO_QUATERNION, 0);
+}
+
+SCN_TEST(gltf_read, refuses_brackets_nested_without_end)
+{
+        const size_t depth = 1000000;
+        char *text = malloc(depth + 64);
+        struct scn_gltf_report report;
+
+        const int head = snprintf(text, 64, "{\"asset\":{\"version\":\"2.0\"},\"x\":");
+        memset(text + head, '[', depth);
+        text[(size_t)head + depth] = '\0';
+        cr_expect_eq(gltf_refused(text, &report), SCN_GLTF_NOT_JSON);
+        free(text);
+}
+
+SCN_TEST(gltf_read, refuses_what_exceeds_the_documents_limits)
+{
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_nodes nodes;
+        struct scn_gltf_report report;
+        static const struct {
+                const char *text;
+                enum scn_gltf_fault fault;
+        } rows[] = {
+                {NODES("{},{},{},{},{}"), SCN_GLTF_TOO_MANY_NODES},
+                {NODES("{\"children\":[1]},{\"children\":[2]},{\"children\":[3]},{}"), SCN_GLTF_DEPTH},
+                {NODES("{\"name\":\"123456789\"}"), SCN_GLTF_NAME_TOO_LONG},
+                {NODES("{\"extras\":\"123456789 123456789 123456789\"}"), SCN_GLTF_VALUE_TOO_LARGE},
+                {NODES("{\"extras\":[[[]]]}"), SCN_GLTF_VALUE_TOO_DEEP},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"123456789 12\":1}}}}"), SCN_GLTF_KEY_TOO_LONG},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"\":1}}}}"), SCN_GLTF_KEY_TOO_LONG},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"a\":1,\"b\":1,\"c\":1}}}}"),
+                        SCN_GLTF_TOO_MANY_PROPS},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"a\":{\"$what\":1}}}}}"), SCN_GLTF_BAD_VALUE},
+        };
+
+        options.limits.nodes_max = 4;
+        options.limits.depth_max = 3;
+        options.limits.name_bytes_max = 8;
+        options.limits.value_bytes_max = 24;
+        options.limits.value_levels_max = 2;
+        options.limits.key_bytes_max = 11;
+        options.limits.properties_max = 2;
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                cr_expect_eq(scn_gltf_read_bytes(scene_text(rows[i].text), &options, &nodes, &report), rows[i].fault,
+                        "%s: %s", rows[i].text, scn_gltf_fault_word(report.fault));
+                cr_expect_null(nodes.ops);
+        }
+        options.file_bytes_max = 10;
+        cr_expect_eq(scn_gltf_read_bytes(scene_text(rows[0].text), &options, &nodes, &report), SCN_GLTF_FILE_TOO_LARGE);
+}
+
+/* B67: accessors that lie in every way. Nobody here looks at them. */
+SCN_TEST(gltf_read, does_not_touch_accessors)
+{
+        static const char *const lies[] = {
+                "\"accessors\":[{\"count\":4611686018427387904,\"componentType\":5126,\"type\":\"MAT4\"}]",
+                "\"accessors\":[{\"count\":0,\"componentType\":5126,\"type\":\"VEC3\"}]",
+                "\"accessors\":[{\"count\":1,\"sparse\":{\"count\":9,\"indices\":{\"bufferView\":7}}}]",
+                "\"bufferViews\":[{\"buffer\":0,\"byteOffset\":99,\"byteLength\":4294967295,\"byteStride\":252}]",
+                "\"buffers\":[{\"byteLength\":1000,\"uri\":\"data:application/octet-stream;base64,AAAA\"}]",
+                "\"buffers\":[{\"byteLength\":1,\"uri\":\"../../../etc/passwd\"},{\"byteLength\":1,\"uri\":\"/dev/zero\"}]",
+                "\"accessors\":[{\"max\":[NaN]}]",
+        };
+
+        for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+                char text[512];
+                struct scn_gltf_report report;
+                (void)snprintf(text, sizeof text, FILE_WITH("%s,\"nodes\":[{\"name\":\"n\"}]"), lies[i]);
+                struct scn_gltf_nodes nodes = gltf_read(text, &report);
+                cr_expect_eq(nodes.ops_count, 1, "%s", lies[i]);
+                scn_gltf_nodes_finish(&nodes);
+        }
+}
+
+/* --- Binary files --- */
+
+struct glb {
+        uint8_t bytes[512];
+        uint32_t size;
+};
+
+static void put_word(struct glb *glb, uint32_t word)
+{
+        for (uint32_t i = 0; i < 4; i++)
+                glb->bytes[glb->size++] = (uint8_t)(word >> 8 * i);
+}
+
+/* A container with one JSON chunk and, of bin_size > 0, one of bytes. */
+static struct glb glb_of(const char *json, uint32_t bin_size)
+{
+        struct glb glb = {.size = 0};
+        const uint32_t size = (uint32_t)strlen(json);
+
+        put_word(&glb, 0x46546c67);
+        put_word(&glb, 2);
+        put_word(&glb, 12 + 8 + size + (bin_size > 0 ? 8 + bin_size : 0));
+        put_word(&glb, size);
+        put_word(&glb, 0x4e4f534a);
+        memcpy(glb.bytes + glb.size, json, size);
+        glb.size += size;
+        if (bin_size > 0) {
+                put_word(&glb, bin_size);
+                put_word(&glb, 0x004e4942);
+                glb.size += bin_size;
+        }
+        return glb;
+}
+
+static void set_word(struct glb *glb, uint32_t offset, uint32_t word)
+{
+        const uint32_t size = glb->size;
+        glb->size = offset;
+        put_word(glb, word);
+        glb->size = size;
+}
+
+static enum scn_gltf_fault read_glb(const struct glb *glb, uint32_t *nodes_count_out)
+{
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes;
+        /* A block of its own, so that AddressSanitizer sees its end. */
+        uint8_t *copy = malloc(glb->size > 0 ? glb->size : 1);
+
+        memcpy(copy, glb->bytes, glb->size);
+        enum scn_gltf_fault fault = scn_gltf_read_bytes((struct scn_slice){copy, glb->size}, &options, &nodes, &report);
+        free(copy);
+        *nodes_count_out = nodes.ops_count;
+        scn_gltf_nodes_finish(&nodes);
+        return fault;
+}
+
+SCN_TEST(gltf_read, takes_a_binary_file_and_lets_its_buffer_be)
+{
+        uint32_t count;
+        const struct glb without = glb_of(NODES("{},{}"), 0);
+        const struct glb with = glb_of(NODES("{},{}"), 16);
+
+        cr_expect_eq(read_glb(&without, &count), SCN_GLTF_OK);
+        cr_expect_eq(count, 2);
+        cr_expect_eq(read_glb(&with, &count), SCN_GLTF_OK);
+        cr_expect_eq(count, 2);
+}
+
+SCN_TEST(gltf_read, refuses_a_binary_file_whose_lengths_lie)
+{
+        const uint32_t bin_at = glb_of(NODES("{}"), 0).size;
+        const struct {
+                uint32_t offset;
+                uint32_t word;
+                enum scn_gltf_fault fault;
+        } rows[] = {
+                {4, 1, SCN_GLTF_NOT_GLTF},              /* version */
+                {8, 0, SCN_GLTF_BAD_GLB},               /* the whole: nothing */
+                {8, 15, SCN_GLTF_BAD_GLB},              /* cuts the first head */
+                {8, 20, SCN_GLTF_BAD_GLB},              /* cuts the JSON */
+                {8, UINT32_MAX, SCN_GLTF_BAD_GLB},      /* beyond the file */
+                {12, UINT32_MAX, SCN_GLTF_BAD_GLB},     /* the JSON beyond the file */
+                {12, 0, SCN_GLTF_BAD_GLB},              /* what follows is no chunk */
+                {16, 0x004e4942, SCN_GLTF_BAD_GLB},     /* no JSON in front */
+                {bin_at, 17, SCN_GLTF_BAD_GLB},         /* the buffer one byte beyond the file */
+                {bin_at, UINT32_MAX, SCN_GLTF_BAD_GLB}, /* or much */
+        };
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                struct glb glb = glb_of(NODES("{}"), 16);
+                uint32_t count;
+                set_word(&glb, rows[i].offset, rows[i].word);
+                cr_expect_eq(read_glb(&glb, &count), rows[i].fault, "row %zu", i);
+                cr_expect_eq(count, 0);
+        }
+}
+
+SCN_TEST(gltf_read, refuses_a_binary_file_cut_anywhere)
+{
+        struct glb whole = glb_of(NODES("{}"), 16);
+        uint32_t count;
+
+        for (uint32_t size = 0; size < whole.size; size++) {
+                struct glb cut = whole;
+                cut.size = size;
+                cr_expect_neq(read_glb(&cut, &count), SCN_GLTF_OK, "%u bytes", size);
+        }
+        cr_expect_eq(read_glb(&whole, &count), SCN_GLTF_OK);
+}
+
+/* --- Files --- */
+
+static enum scn_gltf_fault read_path(const char *path, struct scn_gltf_report *report)
+{
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_nodes nodes;
+        enum scn_gltf_fault fault = scn_gltf_read_file(path, &options, &nodes, report);
+
+        scn_gltf_nodes_finish(&nodes);
+        return fault;
+}
+
+SCN_TEST(gltf_read, reads_a_file_by_its_path)
+{
+        struct scn_gltf_report report;
+        char path[] = "/tmp/scn_gltf_XXXXXX";
+        const char *text = "\xef\xbb\xbf" NODES("{}");
+        const int fd = mkstemp(path);
+
+        cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+        cr_expect_eq(read_path(path, &report), SCN_GLTF_OK);
+        cr_assert_eq(ftruncate(fd, 20), 0);
+        cr_expect_eq(read_path(path, &report), SCN_GLTF_NOT_JSON);
+        cr_assert_eq(ftruncate(fd, 0), 0);
+        cr_expect_eq(read_path(path, &report), SCN_GLTF_NOT_JSON);
+        (void)close(fd);
+        (void)unlink(path);
+        cr_expect_eq(read_path(path, &report), SCN_GLTF_NOT_READABLE);
+        cr_expect_eq(read_path("/tmp", &report), SCN_GLTF_NOT_READABLE);
+        cr_expect_eq(read_path("/dev/zero", &report), SCN_GLTF_NOT_READABLE);
+}
+
+/* --- Memory --- */
+
+static enum scn_error read_under_pressure(void *data)
+{
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_nodes nodes;
+        struct scn_gltf_report report;
+        enum scn_gltf_fault fault = scn_gltf_read_bytes(scene_text(data), &options, &nodes, &report);
+
+        if (fault == SCN_GLTF_NO_MEMORY)
+                return SCN_E_NO_MEMORY;
+        cr_assert_eq(fault, SCN_GLTF_OK, "%s: %s", scn_gltf_fault_word(fault), report.detail);
+        cr_assert_eq(nodes.ops_count, 2);
+        cr_assert_eq(nodes.ops[0].trs.t[0], 12.5f);
+        cr_assert_str_eq(gltf_json(gltf_property(&nodes.ops[0], "gltf.extras")), "{\"key\":\"value\"}");
+        scn_gltf_nodes_finish(&nodes);
+        return SCN_OK;
+}
+
+SCN_TEST(gltf_read, says_so_when_memory_is_out)
+{
+        char text[] =
+                FILE_WITH("\"nodes\":[{\"name\":\"n\",\"translation\":[12.5,0,-0],\"children\":[1],\"camera\":0,"
+                          "\"extras\":{\"key\":\"value\",\"scened\":{\"properties\":{\"b\":{\"$bin\":\"AAEC\"}}}}},"
+                          "{\"mesh\":0}],\"cameras\":[{\"type\":\"perspective\"}],\"meshes\":[{\"name\":\"m\"}],"
+                          "\"scenes\":[{\"nodes\":[0]}]");
+
+        cr_expect_gt(scn_test_fail_each_allocation(read_under_pressure, text), 50);
+}
+
+SCN_TEST(gltf_read, keeps_terminal_commands_out_of_its_messages)
+{
+        struct scn_gltf_report report;
+        char message[SCN_GLTF_MESSAGE_BYTES];
+
+        (void)gltf_refused("{\"asset\":{\"version\":\"\\u001b[2J\\u009b7m\\u007f\"}}", &report);
+        scn_gltf_report_describe(&report, message);
+        for (const char *at = message; *at != '\0'; at++)
+                cr_expect(*at >= 0x20 && *at != 0x7f, "%02x", (unsigned)*at);
+}
