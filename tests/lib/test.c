@@ -20,7 +20,7 @@
 /* LeakSanitizer looks when scn_test_run() asks it to, not at a process's end: the process that runs the tests is
  * Criterion's, and Criterion now and then leaves a block behind there. A suppression would not do, for Criterion
  * stands in every test's call stack. */
-const char *__lsan_default_options(void)
+__attribute__((visibility("default"))) const char *__lsan_default_options(void)
 {
         return "leak_check_at_exit=0";
 }
