@@ -248,6 +248,7 @@ static enum scn_error forget_client(
         struct scn_journal *journal, int64_t client, int *budget, struct scn_storage_fault *fault)
 {
         struct scn_database *database = &journal->database;
+        struct scn_journal_client_run run;
         sqlite3_stmt *statement;
         enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RUN_REMOVE, &statement, fault);
 
@@ -257,7 +258,9 @@ static enum scn_error forget_client(
         sqlite3_bind_int64(statement, 2, *budget);
         error = scn_database_run(database, statement, fault);
         *budget -= sqlite3_changes(database->handle);
-        if (error != SCN_OK || *budget == 0)
+        if (error == SCN_OK)
+                error = scn_journal_last_run(journal, client, &run, fault);
+        if (error != SCN_OK || run.last_revision != 0)
                 return error;
         error = scn_database_prepare(database, SCN_STATEMENT_CLIENT_FORGET, &statement, fault);
         if (error != SCN_OK)

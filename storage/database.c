@@ -207,7 +207,8 @@ static enum scn_error open_and_identify(struct scn_database *database, enum scn_
         enum scn_error error = code == SQLITE_OK ? scn_schema_identify(database, application_id_out, version_out, fault)
                                                  : scn_database_map(database, code, fault);
         /* A file in WAL mode on a medium where nothing can be created beside it. */
-        if (kind != SCN_DATABASE_READ_FOREIGN || (sqlite3_errcode(database->handle) & 0xff) != SQLITE_CANTOPEN ||
+        const int reason = sqlite3_errcode(database->handle) & 0xff;
+        if (kind != SCN_DATABASE_READ_FOREIGN || (reason != SQLITE_CANTOPEN && reason != SQLITE_READONLY) ||
                 has_wal(database))
                 return error;
         sqlite3_close(database->handle);

@@ -20,11 +20,14 @@ static const struct check checks[] = {
         {"SELECT r.last_rev FROM runs AS r LEFT JOIN transactions AS t ON t.rev = r.last_rev"
          " WHERE t.client IS NOT r.client OR t.number IS NOT r.last_number LIMIT 1",
                 "a client's run and the transaction do not agree"},
-        {"SELECT max(rev) FROM transactions AS t JOIN clients AS c USING (client)"
-         " WHERE forgotten = 0 AND uid <> zeroblob(16)"
-         " AND rev <= (SELECT max(rev) FROM transactions) / 1024 * 1024 GROUP BY t.client"
-         " HAVING max(number) <> ifnull((SELECT max(last_number) FROM runs AS r WHERE r.client = t.client), 0) LIMIT 1",
-                "the client's last number is not known"},
+        /* Of a client that is being forgotten the oldest runs are gone. */
+        {"SELECT last FROM (SELECT t.client AS client, max(number) AS number, min(rev) AS first, max(rev) AS last"
+         " FROM transactions AS t JOIN clients AS c USING (client) WHERE forgotten = 0 AND uid <> zeroblob(16)"
+         " AND rev <= (SELECT max(rev) FROM transactions) / 1024 * 1024 GROUP BY t.client, (rev - 1) / 1024) AS w"
+         " WHERE last > ifnull((SELECT min(last_rev) FROM runs AS r WHERE r.client = w.client), 0)"
+         " AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.client = w.client AND r.last_number = w.number"
+         " AND r.first_rev = w.first AND r.last_rev = w.last) LIMIT 1",
+                "the client's run is missing"},
         {"SELECT rev FROM (SELECT rev, lag(rev) OVER (ORDER BY position) AS earlier FROM epochs)"
          " WHERE rev < earlier LIMIT 1",
                 "an epoch began before the one it follows"},

@@ -13,6 +13,9 @@
 
 static const struct scn_test_shape small = {.client = 1, .records_count = 1, .payload_bytes = 100, .answer_bytes = 20};
 
+/* Who may write nothing, for root may write everything. */
+#define NOBODY 65534
+
 static int64_t file_size(const char *path)
 {
         struct stat status;
@@ -257,6 +260,7 @@ SCN_TEST(journal, is_not_opened_through_a_symbolic_link)
 SCN_TEST(journal, of_any_file_is_opened_for_reading_and_left_alone)
 {
         struct scn_test_storage test;
+        struct scn_storage_fault fault = {0};
         struct scn_journal *journal;
 
         scn_test_storage_init(&test);
@@ -268,12 +272,18 @@ SCN_TEST(journal, of_any_file_is_opened_for_reading_and_left_alone)
         cr_assert_eq(scn_test_count(foreign, &small), 10);
         scn_journal_close(foreign);
         scn_journal_close(journal);
-        /* and in a directory where nothing can be made beside it */
-        cr_assert_eq(chmod(test.path, 0500), 0);
-        SCN_TEST_OK(scn_journal_open_file(scn_test_storage_file(&test, "island.scene"), &foreign, NULL));
+        /* and where nothing can be made beside it */
+        cr_assert_eq(chmod(scn_test_storage_file(&test, "island.scene"), 0444), 0);
+        cr_assert_eq(chmod(test.path, 0555), 0);
+        const bool is_root = geteuid() == 0;
+        cr_assert(!is_root || seteuid(NOBODY) == 0);
+        const enum scn_error error =
+                scn_journal_open_file(scn_test_storage_file(&test, "island.scene"), &foreign, &fault);
+        cr_assert_eq(error, SCN_OK, "%s (%d)", fault.text, fault.system_code);
         cr_assert_eq(scn_test_count(foreign, &small), 10);
         SCN_TEST_OK(scn_journal_verify(foreign, NULL));
         scn_journal_close(foreign);
+        cr_assert(!is_root || seteuid(0) == 0);
         cr_assert_eq(chmod(test.path, 0700), 0);
         cr_assert_eq(scn_journal_open_file("/nonexistent/x.scene", &foreign, NULL), SCN_E_NO_DOCUMENT);
         scn_test_storage_finish(&test);
