@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#include "client/scenectl/file_out.h"
+
+#include "protocol/base/assert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MODE_NEW 0600u
+#define NAME_TEMPLATE ".scn-export-XXXXXX"
+
+/* Where the folder's part of the target ends: behind the last slash, or 0. */
+static size_t folder_length(const struct scn_file_out *out)
+{
+        const char *slash = strrchr(out->target, '/');
+        return slash != NULL ? (size_t)(slash - out->target) + 1 : 0;
+}
+
+static int resolve_target(struct scn_file_out *out, const char *path)
+{
+        struct stat status;
+
+        if (strlen(path) + sizeof NAME_TEMPLATE > sizeof out->target)
+                return ENAMETOOLONG;
+        if (stat(path, &status) != 0) {
+                memcpy(out->target, path, strlen(path) + 1);
+                return errno == ENOENT ? 0 : errno;
+        }
+        if (S_ISDIR(status.st_mode))
+                return EISDIR;
+        if (!S_ISREG(status.st_mode))
+                return ENOTSUP;
+        /* A rename asks the folder alone; who may not write the file should not replace it either. */
+        if (access(path, W_OK) != 0 || realpath(path, out->target) == NULL)
+                return errno;
+        out->mode = status.st_mode & 0777;
+        return 0;
+}
+
+int scn_file_out_begin(struct scn_file_out *out, const char *path)
+{
+        out->fd = -1;
+        out->mode = MODE_NEW;
+        int error = resolve_target(out, path);
+        if (error != 0)
+                return error;
+        const size_t length = folder_length(out);
+        if (length + sizeof NAME_TEMPLATE > sizeof out->temporary)
+                return ENAMETOOLONG;
+        memcpy(out->temporary, out->target, length);
+        memcpy(out->temporary + length, NAME_TEMPLATE, sizeof NAME_TEMPLATE);
+        out->fd = mkstemp(out->temporary);
+        if (out->fd < 0)
+                return errno;
+        (void)fcntl(out->fd, F_SETFD, FD_CLOEXEC);
+        return 0;
+}
+
+int scn_file_out_write(struct scn_file_out *out, const void *bytes, size_t size)
+{
+        SCN_ASSERT(out->fd >= 0);
+        for (size_t done = 0; done < size;) {
+                const ssize_t count = write(out->fd, (const uint8_t *)bytes + done, size - done);
+                if (count < 0 && errno != EINTR)
+                        return errno;
+                done += count > 0 ? (size_t)count : 0;
+        }
+        return 0;
+}
+
+int scn_file_out_patch(struct scn_file_out *out, size_t offset, const void *bytes, size_t size)
+{
+        SCN_ASSERT(out->fd >= 0);
+        const ssize_t count = pwrite(out->fd, bytes, size, (off_t)offset);
+        if (count < 0)
+                return errno;
+        return (size_t)count == size ? 0 : EIO;
+}
+
+/* Makes the move itself last. A failure leaves a whole file under the name, old or new, so there is nobody to tell. */
+static void sync_folder(const struct scn_file_out *out)
+{
+        char folder[PATH_MAX];
+        const size_t length = folder_length(out);
+
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)length, out->target);
+        const int fd = open(length > 0 ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0) {
+                (void)fsync(fd);
+                (void)close(fd);
+        }
+}
+
+int scn_file_out_commit(struct scn_file_out *out)
+{
+        SCN_ASSERT(out->fd >= 0);
+        int error = 0;
+
+        if (fchmod(out->fd, (mode_t)out->mode) != 0 || fsync(out->fd) != 0)
+                error = errno;
+        /* Some file systems tell only now that the disk is full. */
+        if (close(out->fd) != 0 && error == 0)
+                error = errno;
+        out->fd = -1;
+        if (error == 0 && rename(out->temporary, out->target) != 0)
+                error = errno;
+        if (error != 0)
+                (void)unlink(out->temporary);
+        else
+                sync_folder(out);
+        return error;
+}
+
+void scn_file_out_abandon(struct scn_file_out *out)
+{
+        if (out->fd < 0)
+                return;
+        (void)close(out->fd);
+        (void)unlink(out->temporary);
+        out->fd = -1;
+}

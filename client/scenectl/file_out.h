@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_CLIENT_SCENECTL_FILE_OUT_H
+#define SCN_CLIENT_SCENECTL_FILE_OUT_H
+
+/* A file written so that nobody ever sees half of it: beside its target, under another name, and moved there once it
+ * is whole and on the disk. Until then, and on any failure, a file of that name is as it was.
+ *
+ * A target that is a link is followed. What exists and is not a regular file (a device, a folder, a pipe) is refused
+ * rather than replaced. A new file is for its owner alone; an old one's mode is kept. All calls return 0 or an errno. */
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct scn_file_out {
+        int fd;        /* -1: not open */
+        unsigned mode; /* what the finished file gets */
+        char target[PATH_MAX];
+        char temporary[PATH_MAX];
+};
+
+int scn_file_out_begin(struct scn_file_out *out, const char *path);
+int scn_file_out_write(struct scn_file_out *out, const void *bytes, size_t size);
+/* Overwrites bytes already written, near the beginning. */
+int scn_file_out_patch(struct scn_file_out *out, size_t offset, const void *bytes, size_t size);
+/* Ends the file, either way. */
+int scn_file_out_commit(struct scn_file_out *out);
+/* Allowed after a commit, and then does nothing. */
+void scn_file_out_abandon(struct scn_file_out *out);
+
+#endif
