@@ -309,9 +309,29 @@ static enum scn_gltf_fault read_extensions(struct reading *reading)
 static bool is_section(const json_t *section)
 {
         const json_t *properties = json_object_get(section, "properties");
-        const size_t known = (properties != NULL) + (size_t)(json_object_get(section, "extras") != NULL);
+        const json_t *rotation = json_object_get(section, "rotation");
+        size_t known = json_object_get(section, "extras") != NULL;
 
-        return known > 0 && known == json_object_size(section) && (properties == NULL || json_is_object(properties));
+        known += (size_t)(properties != NULL) + (size_t)(rotation != NULL);
+        return known > 0 && known == json_object_size(section) && (properties == NULL || json_is_object(properties)) &&
+                (rotation == NULL || json_array_size(rotation) == 4);
+}
+
+/* A rotation of which the node's own is what glTF could have; another one was set since, and counts. */
+static void restore_rotation(struct reading *reading, const json_t *list)
+{
+        float kept[4];
+        bool is_same = true;
+        bool was_changed;
+
+        for (uint32_t i = 0; i < 4; i++) {
+                kept[i] = (float)json_number_value(json_array_get(list, i));
+                is_same = is_same && fminf(fmaxf(kept[i], -1.0f), 1.0f) == reading->node->trs.r[i];
+        }
+        if (is_same && scn_quaternion_normalise(kept, &was_changed) == SCN_OK && !was_changed) {
+                memcpy(reading->node->trs.r, kept, sizeof kept);
+                reading->node->fields = fields_of(&reading->node->trs);
+        }
 }
 
 static bool has_property(const struct reading *reading, const char *key, size_t size)
@@ -330,8 +350,11 @@ static enum scn_gltf_fault read_section(struct reading *reading, const json_t *s
 {
         json_t *properties = json_object_get(section, "properties");
         const json_t *extras = json_object_get(section, "extras");
+        const json_t *rotation = json_object_get(section, "rotation");
         enum scn_gltf_fault fault = SCN_GLTF_OK;
 
+        if (rotation != NULL)
+                restore_rotation(reading, rotation);
         if (extras != NULL)
                 fault = add_value(reading, "gltf.extras", strlen("gltf.extras"), extras, SCN_JSON_TAGGED);
         for (void *at = json_object_iter(properties); at != NULL && fault == SCN_GLTF_OK;

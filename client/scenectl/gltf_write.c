@@ -11,6 +11,7 @@
 #include "protocol/base/uid.h"
 #include "protocol/wire/pack.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -241,7 +242,8 @@ struct sorted {
         struct scn_slice camera; /* data == NULL: there is none, or it is kept in extras */
         struct scn_slice light;
         struct scn_slice extras;
-        bool has_kept; /* some property stands in extras.scened */
+        bool has_kept;     /* some property stands in extras.scened */
+        bool has_rotation; /* and so does the rotation */
 };
 
 static bool is_key(struct scn_slice key, const char *word)
@@ -265,9 +267,20 @@ static bool has_place(struct sorted *sorted, const struct scn_property *property
         return place != NULL;
 }
 
+/* glTF wants each component between -1 and 1; that of a rotation which is a little longer than 1 can be more. */
+static void clamp_rotation(const float r[4], float clamped_out[4])
+{
+        for (uint32_t i = 0; i < 4; i++)
+                clamped_out[i] = fminf(fmaxf(r[i], -1.0f), 1.0f);
+}
+
 static struct sorted sort_properties(struct writer *writer, const struct scn_node_view *node)
 {
         struct sorted sorted = {.has_kept = false};
+        float clamped[4];
+
+        clamp_rotation(node->trs.r, clamped);
+        sorted.has_rotation = memcmp(clamped, node->trs.r, sizeof clamped) != 0;
 
         for (uint32_t i = 0; i < node->property_fields_count; i++) {
                 const struct scn_property property = scn_document_property(writer->document, node->id, i, NULL);
@@ -341,27 +354,40 @@ static void put_kept_properties(struct writer *writer, const struct scn_node_vie
         put(writer, "}");
 }
 
+static void put_float_list(struct writer *writer, const float *floats, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++) {
+                put(writer, i > 0 ? "," : "[");
+                scn_json_put_float(&writer->json, floats[i]);
+        }
+        put(writer, "]");
+}
+
 static void put_extras(struct writer *writer, const struct scn_node_view *node, const struct sorted *sorted)
 {
         const bool has_extras = sorted->extras.data != NULL;
-        const bool can_be_alone = has_extras && !sorted->has_kept && can_stand(sorted->extras, false);
-        const bool can_be_beside = has_extras && sorted->has_kept && can_stand(sorted->extras, true);
+        const bool has_section = sorted->has_kept || sorted->has_rotation;
+        const bool can_be = has_extras && can_stand(sorted->extras, has_section);
         bool has_begun = false;
 
         set_part(writer, "gltf.extras");
-        if (can_be_alone) {
+        if (can_be && !has_section) {
                 scn_json_put_value(&writer->json, sorted->extras, SCN_JSON_PLAIN, NULL);
                 return;
         }
         put(writer, "{");
-        if (can_be_beside)
+        if (can_be)
                 put_members(writer, sorted->extras, &has_begun);
         put_key(writer, "scened", &has_begun);
         has_begun = false;
         put(writer, "{");
-        if (has_extras && !can_be_beside) {
+        if (has_extras && !can_be) {
                 put_key(writer, "extras", &has_begun);
                 put_tagged(writer, sorted->extras);
+        }
+        if (sorted->has_rotation) {
+                put_key(writer, "rotation", &has_begun);
+                put_float_list(writer, node->trs.r, 4);
         }
         if (sorted->has_kept) {
                 put_key(writer, "properties", &has_begun);
@@ -378,11 +404,7 @@ static void put_floats(struct writer *writer, const char *key, const float *floa
                 return;
         set_part(writer, key);
         put_key(writer, key, has_begun);
-        for (uint32_t i = 0; i < count; i++) {
-                put(writer, i > 0 ? "," : "[");
-                scn_json_put_float(&writer->json, floats[i]);
-        }
-        put(writer, "]");
+        put_float_list(writer, floats, count);
         hand_on(writer, FLUSH_BYTES);
 }
 
@@ -391,8 +413,10 @@ static void put_node(struct writer *writer, scn_node_id id, size_t first_child)
         const struct scn_node_view node = scn_document_node(writer->document, id);
         const struct scn_trs usual = SCN_TRS_IDENTITY;
         const struct sorted sorted = sort_properties(writer, &node);
+        float rotation[4];
         bool has_begun = false;
 
+        clamp_rotation(node.trs.r, rotation);
         writer->node = id;
         put(writer, "{");
         set_part(writer, "name");
@@ -402,7 +426,7 @@ static void put_node(struct writer *writer, scn_node_id id, size_t first_child)
                 hand_on(writer, FLUSH_BYTES);
         }
         put_floats(writer, "translation", node.trs.t, usual.t, 3, &has_begun);
-        put_floats(writer, "rotation", node.trs.r, usual.r, 4, &has_begun);
+        put_floats(writer, "rotation", rotation, usual.r, 4, &has_begun);
         put_floats(writer, "scale", node.trs.s, usual.s, 3, &has_begun);
         if (node.children_count > 0) {
                 put_key(writer, "children", &has_begun);
@@ -418,7 +442,7 @@ static void put_node(struct writer *writer, scn_node_id id, size_t first_child)
                 put_object_number(writer, &writer->lights, sorted.light);
                 put(writer, "}}");
         }
-        if (sorted.extras.data != NULL || sorted.has_kept) {
+        if (sorted.extras.data != NULL || sorted.has_kept || sorted.has_rotation) {
                 put_key(writer, "extras", &has_begun);
                 put_extras(writer, &node, &sorted);
         }

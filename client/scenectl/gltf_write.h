@@ -17,6 +17,9 @@
  * gltf.mesh is among these others: the meshes themselves are in the file that was imported, not in the document.
  * extras.scened.extras holds a value of gltf.extras that cannot stand as extras beside that.
  *
+ * extras.scened.rotation is a rotation that glTF cannot have: documents keep one whose length is a little more than 1
+ * bit for bit, and glTF wants no component beyond 1. The file's own is then as near as it may be.
+ *
  * The document's root is written as a node of its own only when it has a transform or properties; its name is the
  * scene's. */
 

@@ -404,6 +404,37 @@ SCN_TEST(gltf_write, gives_back_any_scene_to_the_bit)
         scn_document_destroy(document);
 }
 
+SCN_TEST(gltf_write, keeps_a_rotation_that_gltf_cannot_have)
+{
+        struct scn_document *document = scene_create();
+        struct scn_op op = scene_add(1, 10, "n");
+        op.fields = SCN_FIELDS_ROTATION;
+        op.trs.r[1] = -1.00000501f;
+        op.trs.r[3] = -0.0f;
+        (void)scene_do(document, op);
+        struct scn_op longer = scene_add(1, 11, "clamped, it is as by default");
+        longer.fields = SCN_FIELDS_ROTATION;
+        longer.trs.r[3] = 1.00000501f;
+        (void)scene_do(document, longer);
+
+        enter_folder("a.gltf");
+        cr_expect_not_null(strstr(written(document), "\"rotation\":[0,-1,0,-0.0]"));
+        struct scn_document *copy = read_back();
+        cr_expect(gltf_is_same(document, copy));
+        scn_document_destroy(copy);
+
+        /* Another program turned the node since. */
+        char *at = strstr(content, "[0,-1,0,-0.0]");
+        memcpy(at, "[1, 0,0,-0.0]", 13);
+        write_content(content);
+        copy = read_back();
+        cr_expect_eq(scn_document_node(copy, 2).trs.r[0], 1.0f);
+        cr_expect_eq(scn_document_node(copy, 2).trs.r[1], 0.0f);
+        scn_document_destroy(copy);
+        leave_folder();
+        scn_document_destroy(document);
+}
+
 SCN_TEST(gltf_write, is_the_same_under_any_locale)
 {
         struct scn_document *document = scene_create();
