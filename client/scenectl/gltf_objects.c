@@ -204,7 +204,5 @@ bool scn_gltf_is_light(struct scn_slice value)
         const struct scn_slice type = text_of(v[TYPE]);
         if (is_word(type, "spot"))
                 return v[SPOT].data != NULL && is_spot(v[SPOT]);
-        /* Light from everywhere has no range. */
-        return v[SPOT].data == NULL &&
-                (is_word(type, "point") || (is_word(type, "directional") && v[RANGE].data == NULL));
+        return v[SPOT].data == NULL && (is_word(type, "point") || is_word(type, "directional"));
 }

@@ -64,8 +64,8 @@ SCN_TEST(gltf_objects, knows_a_light)
                 "{\"type\":\"point\",\"spot\":{}}", "{\"type\":\"point\",\"color\":[0,1]}",
                 "{\"type\":\"point\",\"color\":[0,1,1.1]}", "{\"type\":\"point\",\"color\":[0,1,\"1\"]}",
                 "{\"type\":\"point\",\"intensity\":-1}", "{\"type\":\"point\",\"range\":0}",
-                "{\"type\":\"directional\",\"range\":1}", "{\"type\":\"point\",\"more\":1}",
-                "{\"type\":\"point\",\"name\":null}", "{\"type\":\"spot\",\"spot\":{\"innerConeAngle\":0.8}}",
+                "{\"type\":\"point\",\"more\":1}", "{\"type\":\"point\",\"name\":null}",
+                "{\"type\":\"spot\",\"spot\":{\"innerConeAngle\":0.8}}",
                 "{\"type\":\"spot\",\"spot\":{\"innerConeAngle\":-0.1}}",
                 "{\"type\":\"spot\",\"spot\":{\"outerConeAngle\":1.6}}", "{\"type\":\"spot\",\"spot\":{\"more\":1}}"};
 
