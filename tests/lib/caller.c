@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE /* the socket calls under -std=c11 */
+
+#include "tests/lib/caller.h"
+
+#include "protocol/wire/ops.h"
+#include "tests/lib/scene.h"
+
+#include <criterion/criterion.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* False if the peer is gone, as it may be. */
+static bool send_all(int descriptor, const uint8_t *bytes, size_t size)
+{
+        while (size > 0) {
+                const ssize_t sent = send(descriptor, bytes, size, MSG_NOSIGNAL);
+                if (sent <= 0) {
+                        return false;
+                }
+                bytes += sent;
+                size -= (size_t)sent;
+        }
+        return true;
+}
+
+void caller_send(struct caller *caller, const struct scn_message *message)
+{
+        struct scn_buffer payload;
+        struct scn_buffer frame;
+        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
+        scn_buffer_init(&frame, SCN_MESSAGE_BYTES_MAX + 8);
+        cr_assert_eq(scn_message_encode(message, &payload), SCN_OK);
+        cr_assert_eq(scn_frame_append_head(&frame, payload.size), SCN_OK);
+        cr_assert_eq(scn_buffer_append(&frame, payload.data, payload.size), SCN_OK);
+        (void)send_all(caller->descriptor, frame.data, frame.size);
+        scn_buffer_finish(&payload);
+        scn_buffer_finish(&frame);
+}
+
+bool caller_receive(struct caller *caller, struct scn_message *message_out)
+{
+        struct scn_slice payload;
+        struct scn_message_fault fault;
+        enum scn_error error;
+        while (!scn_frame_reader_next(&caller->reader, &payload, &error)) {
+                uint8_t bytes[65536];
+                cr_assert_eq(error, SCN_OK);
+                const ssize_t size = recv(caller->descriptor, bytes, sizeof bytes, 0);
+                if (size <= 0) {
+                        return false;
+                }
+                cr_assert_eq(scn_frame_reader_feed(&caller->reader, bytes, (size_t)size), SCN_OK);
+        }
+        cr_assert_eq(scn_message_decode(payload, SCN_RECEIVER_CLIENT, message_out, &fault), SCN_OK);
+        return true;
+}
+
+struct scn_message caller_expect(struct caller *caller, enum scn_message_kind kind)
+{
+        struct scn_message message;
+        do {
+                cr_assert(caller_receive(caller, &message), "the connection ended before %s came",
+                        scn_message_name(kind));
+                cr_assert(message.kind != SCN_MESSAGE_failed || kind == SCN_MESSAGE_failed, "%.*s",
+                        (int)message.as.failed.text.size, (const char *)message.as.failed.text.data);
+        } while (message.kind != kind);
+        return message;
+}
+
+void caller_begin(struct caller *caller, int descriptor, uint32_t client, const char *author)
+{
+        struct scn_message hello;
+        caller->descriptor = descriptor;
+        scn_frame_reader_init(&caller->reader);
+        caller->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
+        (void)send_all(descriptor, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&hello, SCN_MESSAGE_hello);
+        hello.as.hello.version = SCN_PROTOCOL_VERSION;
+        hello.as.hello.client = scene_client(client);
+        hello.as.hello.name = scene_text(author);
+        caller_send(caller, &hello);
+        (void)caller_expect(caller, SCN_MESSAGE_welcome);
+}
+
+void caller_end(struct caller *caller)
+{
+        (void)close(caller->descriptor);
+        scn_frame_reader_finish(&caller->reader);
+}
+
+uint64_t caller_open(struct caller *caller, const char *document)
+{
+        struct scn_message open;
+        scn_message_init(&open, SCN_MESSAGE_open);
+        open.as.open.request = 1;
+        open.as.open.document = scene_text(document);
+        open.as.open.create = true;
+        caller_send(caller, &open);
+        return caller_expect(caller, SCN_MESSAGE_opened).as.opened.number;
+}
+
+void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count)
+{
+        struct scn_buffer buffer;
+        struct scn_message message;
+        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&buffer);
+        scn_ops_encode(&packer, ops, count);
+        cr_assert_eq(packer.error, SCN_OK);
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = number;
+        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+        caller_send(caller, &message);
+        scn_buffer_finish(&buffer);
+}

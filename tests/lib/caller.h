@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_TESTS_LIB_CALLER_H
+#define SCN_TESTS_LIB_CALLER_H
+
+/* A client of the real daemon over a socket, as plain as can be: blocking, message by message. */
+
+#include "protocol/wire/frame.h"
+#include "protocol/wire/message.h"
+
+struct caller {
+        int descriptor;
+        struct scn_frame_reader reader;
+};
+
+/* Says hello as client number `client`. Takes the descriptor. */
+void caller_begin(struct caller *caller, int descriptor, uint32_t client, const char *author);
+void caller_end(struct caller *caller);
+void caller_send(struct caller *caller, const struct scn_message *message);
+/* The next message; false if the connection ended, or broke. Valid until the next call. */
+bool caller_receive(struct caller *caller, struct scn_message *message_out);
+/* The next of this kind; others are passed over. Asserts that it comes. */
+struct scn_message caller_expect(struct caller *caller, enum scn_message_kind kind);
+/* Opens, making the document if need be; returns the last number stored. */
+uint64_t caller_open(struct caller *caller, const char *document);
+void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count);
+
+#endif
