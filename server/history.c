@@ -289,7 +289,7 @@ static void add_deltas(struct history_job *job, struct scn_document *document, c
                 whole.is_fresh = true;
                 error = scn_delta_compute(document, &whole, &delta);
         }
-        size_t at = 0;
+        struct scn_columns_cursor cursor = {0};
         bool has_more = error == SCN_OK && !scn_delta_is_empty(&delta);
         scn_answers_fail(answers, error);
         while (has_more && answers->error == SCN_OK) {
@@ -297,7 +297,7 @@ static void add_deltas(struct history_job *job, struct scn_document *document, c
                 struct scn_message message;
                 scn_buffer_init(&columns, SCN_MESSAGE_BYTES_MAX - 64);
                 struct scn_packer packer = scn_packer_to(&columns);
-                has_more = scn_columns_encode(&packer, &delta, &at);
+                has_more = scn_columns_encode(&packer, &delta, &cursor);
                 scn_message_init(&message, SCN_MESSAGE_delta);
                 message.as.delta.view = answers->request;
                 message.as.delta.to = delta.to;

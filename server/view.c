@@ -32,12 +32,13 @@ static void finish_encoding(struct encoding *encoding)
         *encoding = (struct encoding){0};
 }
 
-static enum scn_error encode_part(struct encoding *encoding, const struct scn_delta *delta, size_t *at, bool *has_more)
+static enum scn_error encode_part(
+        struct encoding *encoding, const struct scn_delta *delta, struct scn_columns_cursor *cursor, bool *has_more)
 {
         struct scn_buffer buffer;
         scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX - 64);
         struct scn_packer packer = scn_packer_to(&buffer);
-        *has_more = scn_columns_encode(&packer, delta, at);
+        *has_more = scn_columns_encode(&packer, delta, cursor);
         enum scn_error error = packer.error;
         if (error == SCN_OK &&
                 !scn_grow((void **)&encoding->parts, &encoding->capacity, sizeof *encoding->parts, encoding->count + 1,
@@ -65,10 +66,10 @@ static enum scn_error encode(const struct scn_view *view, bool is_fresh, struct 
         *encoding = (struct encoding){.from = view->cursor, .is_fresh = is_fresh};
         enum scn_error error = scn_delta_compute(view->group->room->document, &request, &delta);
         encoding->is_empty = error == SCN_OK && !delta.is_whole && scn_delta_is_empty(&delta);
-        size_t at = 0;
+        struct scn_columns_cursor cursor = {0};
         bool has_more = !encoding->is_empty;
         while (error == SCN_OK && has_more) {
-                error = encode_part(encoding, &delta, &at, &has_more);
+                error = encode_part(encoding, &delta, &cursor, &has_more);
         }
         scn_delta_finish(&delta);
         if (error != SCN_OK) {

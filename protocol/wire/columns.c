@@ -95,7 +95,17 @@ static void put_name(struct writer *writer, const struct scn_delta_node *node)
         }
 }
 
-static void put_node(struct writer *writers, const struct scn_delta *delta, const struct scn_delta_node *node)
+static size_t bytes_of(const struct writer *writers)
+{
+        size_t bytes = 0;
+        for (int i = 0; i < COLUMN_COUNT; i++) {
+                bytes += writers[i].bytes.size;
+        }
+        return bytes;
+}
+
+/* All of a node but its properties. */
+static void put_node(struct writer *writers, const struct scn_delta_node *node)
 {
         if (node->is_new) {
                 put_id(&writers[COLUMN_NEW], node->id);
@@ -120,21 +130,33 @@ static void put_node(struct writer *writers, const struct scn_delta *delta, cons
         if ((node->fields & SCN_FIELDS_SCALE) != 0 && !is_plain_s) {
                 put_floats(&writers[COLUMN_S], node->id, node->trs.s, 3);
         }
-        for (uint32_t i = 0; (node->fields & SCN_FIELDS_PROPERTY) != 0 && i < node->properties_count; i++) {
-                const struct scn_property *property = &delta->properties[node->properties_first + i];
+}
+
+/* A node may have more properties than a message has room for, so they may go on in the next part. */
+static void put_properties(struct writer *writers, const struct scn_delta *delta, struct scn_columns_cursor *cursor)
+{
+        const struct scn_delta_node *node = &delta->nodes[cursor->node];
+        const uint32_t count = (node->fields & SCN_FIELDS_PROPERTY) != 0 ? node->properties_count : 0;
+        while (cursor->property < count) {
+                if (cursor->property > 0 && bytes_of(writers) >= SCN_COLUMNS_PART_BYTES) {
+                        return;
+                }
+                const struct scn_property *property = &delta->properties[node->properties_first + cursor->property];
                 put_id(&writers[COLUMN_PROPS], node->id);
                 put_slice(&writers[COLUMN_PROPS], property->key);
                 put_slice(&writers[COLUMN_PROPS], property->value);
+                cursor->property++;
         }
+        cursor->node++;
+        cursor->property = 0;
 }
 
-static size_t bytes_of(const struct writer *writers)
+static void put_ids(struct writer *writers, enum column column, const scn_node_id *ids, size_t count, size_t *at)
 {
-        size_t bytes = 0;
-        for (int i = 0; i < COLUMN_COUNT; i++) {
-                bytes += writers[i].bytes.size;
+        while (*at < count && bytes_of(writers) < SCN_COLUMNS_PART_BYTES) {
+                put_id(&writers[column], ids[*at]);
+                ++*at;
         }
-        return bytes;
 }
 
 static void pack_columns(struct scn_packer *packer, struct writer *writers)
@@ -155,27 +177,28 @@ static void pack_columns(struct scn_packer *packer, struct writer *writers)
         }
 }
 
-bool scn_columns_encode(struct scn_packer *packer, const struct scn_delta *delta, size_t *at)
+bool scn_columns_encode(struct scn_packer *packer, const struct scn_delta *delta, struct scn_columns_cursor *cursor)
 {
         struct writer writers[COLUMN_COUNT];
         memset(writers, 0, sizeof writers);
         for (int i = 0; i < COLUMN_COUNT; i++) {
                 scn_buffer_init(&writers[i].bytes, UINT32_MAX / 2);
         }
-        if (*at == 0 && delta->is_whole) {
+        if (cursor->node + cursor->property + cursor->removed + cursor->left == 0 && delta->is_whole) {
                 put_id(&writers[COLUMN_WHOLE], delta->root);
         }
-        while (*at < delta->nodes_count && bytes_of(writers) < SCN_COLUMNS_PART_BYTES) {
-                put_node(writers, delta, &delta->nodes[*at]);
-                ++*at;
+        while (cursor->node < delta->nodes_count && bytes_of(writers) < SCN_COLUMNS_PART_BYTES) {
+                if (cursor->property == 0) {
+                        put_node(writers, &delta->nodes[cursor->node]);
+                }
+                put_properties(writers, delta, cursor);
         }
-        const bool has_more = *at < delta->nodes_count;
-        for (size_t i = 0; !has_more && i < delta->removed_count; i++) {
-                put_id(&writers[COLUMN_REMOVED], delta->removed[i]);
+        if (cursor->node == delta->nodes_count) {
+                put_ids(writers, COLUMN_REMOVED, delta->removed, delta->removed_count, &cursor->removed);
+                put_ids(writers, COLUMN_LEFT, delta->left, delta->left_count, &cursor->left);
         }
-        for (size_t i = 0; !has_more && i < delta->left_count; i++) {
-                put_id(&writers[COLUMN_LEFT], delta->left[i]);
-        }
+        const bool has_more = cursor->node < delta->nodes_count || cursor->removed < delta->removed_count ||
+                cursor->left < delta->left_count;
         pack_columns(packer, writers);
         for (int i = 0; i < COLUMN_COUNT; i++) {
                 scn_buffer_finish(&writers[i].bytes);

@@ -28,9 +28,18 @@
 
 #define SCN_COLUMNS_PART_BYTES (256u << 10)
 
-/* Encodes the part of `delta` that begins with node number *at, as a map; moves *at on. True if more is to come.
- * Start with *at = 0 and go on while it says true. SCN_E_NO_MEMORY and SCN_E_TOO_LARGE stand in the packer. */
-bool scn_columns_encode(struct scn_packer *packer, const struct scn_delta *delta, size_t *at);
+/* How far a delta has been encoded: nodes wholly, properties of the next one, removed and left ids. */
+struct scn_columns_cursor {
+        size_t node;
+        uint32_t property;
+        size_t removed;
+        size_t left;
+};
+
+/* Encodes the part of `delta` that begins at the cursor, as a map, and moves the cursor on. True if more is to come.
+ * Start with a zeroed cursor and go on while it says true. A part has at most SCN_COLUMNS_PART_BYTES and what one
+ * more property takes, whatever the delta holds. SCN_E_NO_MEMORY and SCN_E_TOO_LARGE stand in the packer. */
+bool scn_columns_encode(struct scn_packer *packer, const struct scn_delta *delta, struct scn_columns_cursor *cursor);
 
 /* Appends a part to `delta` (zeroed, or finished with reset, before the first one). Names and values are borrowed
  * from the bytes, so all parts must stay until the delta is applied. Fills nodes, properties, removed, left,

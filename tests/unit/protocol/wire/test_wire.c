@@ -280,7 +280,7 @@ static size_t send(struct scn_document *document, struct scn_document *replica, 
         struct scn_delta delta = {0};
         struct scn_delta received = {0};
         struct scn_buffer parts[64];
-        size_t at = 0;
+        struct scn_columns_cursor cursor = {0};
         size_t bytes = 0;
         uint32_t count = 0;
         cr_assert_eq(scn_delta_compute(document, request, &delta), SCN_OK);
@@ -289,8 +289,9 @@ static size_t send(struct scn_document *document, struct scn_document *replica, 
                 cr_assert_lt(count, 64);
                 scn_buffer_init(&parts[count], SCN_MESSAGE_BYTES_MAX);
                 struct scn_packer packer = scn_packer_to(&parts[count]);
-                has_more = scn_columns_encode(&packer, &delta, &at);
+                has_more = scn_columns_encode(&packer, &delta, &cursor);
                 cr_assert_eq(packer.error, SCN_OK);
+                cr_assert_leq(parts[count].size, SCN_COLUMNS_PART_BYTES + 70000);
                 cr_assert_eq(scn_columns_decode(slice_of(&parts[count]), &received), SCN_OK);
                 bytes += parts[count].size;
                 count++;
@@ -359,6 +360,53 @@ SCN_TEST(columns, bring_a_replica_to_the_servers_state_within_the_byte_budgets)
         scn_document_destroy(document);
 }
 
+/* No part may outgrow a message, not even for a node with all the properties it may have ... */
+SCN_TEST(columns, split_the_properties_of_a_node_among_parts)
+{
+        struct scn_document *document = scene_create();
+        struct scene_view view = scene_view_create(1, SCN_MASK_ALL);
+        static uint8_t value[65000] = {0xc5, (65000 - 3) >> 8, (65000 - 3) & 0xff};
+        for (uint32_t i = 0; i < 100; i++) {
+                const char key[] = {(char)('A' + i / 26), (char)('a' + i % 26), '\0'};
+                (void)scene_do(document, scene_set(1, key, (struct scn_slice){value, sizeof value}));
+        }
+        (void)scene_new(document, 1, 5, "child");
+        const struct scn_delta_request request = {.root = scene_uid(1), .mask = SCN_MASK_ALL, .is_fresh = true};
+        cr_assert_gt(send(document, view.replica, &request), SCN_MESSAGE_BYTES_MAX);
+        scene_view_check(&view, document);
+        scene_view_finish(&view);
+        scn_document_destroy(document);
+}
+
+/* ... nor for a long list of what has gone. */
+SCN_TEST(columns, split_long_lists_of_ids_among_parts)
+{
+        enum {
+                IDS = 200000
+        };
+        static scn_node_id ids[IDS];
+        for (uint32_t i = 0; i < IDS; i++) {
+                ids[i] = 1 + (i * 77777u) % 4000000u;
+        }
+        const struct scn_delta delta = {.removed = ids, .removed_count = IDS, .left = ids, .left_count = IDS};
+        struct scn_delta received = {0};
+        struct scn_columns_cursor cursor = {0};
+        bool has_more = true;
+        while (has_more) {
+                struct scn_buffer part;
+                scn_buffer_init(&part, SCN_MESSAGE_BYTES_MAX);
+                struct scn_packer packer = scn_packer_to(&part);
+                has_more = scn_columns_encode(&packer, &delta, &cursor);
+                cr_assert_eq(packer.error, SCN_OK);
+                cr_assert_leq(part.size, SCN_COLUMNS_PART_BYTES + 64);
+                cr_assert_eq(scn_columns_decode(slice_of(&part), &received), SCN_OK);
+                scn_buffer_finish(&part);
+        }
+        cr_assert(received.removed_count == IDS && memcmp(received.removed, ids, sizeof ids) == 0);
+        cr_assert(received.left_count == IDS && memcmp(received.left, ids, sizeof ids) == 0);
+        scn_delta_finish(&received);
+}
+
 SCN_TEST(columns, survive_any_bytes)
 {
         struct scn_random random = scn_random_from_seed(scn_test_seed(8));
@@ -373,8 +421,8 @@ SCN_TEST(columns, survive_any_bytes)
         struct scn_buffer good;
         scn_buffer_init(&good, 65536);
         struct scn_packer packer = scn_packer_to(&good);
-        size_t at = 0;
-        cr_assert_not(scn_columns_encode(&packer, &delta, &at));
+        struct scn_columns_cursor cursor = {0};
+        cr_assert_not(scn_columns_encode(&packer, &delta, &cursor));
         uint32_t applied = 0;
         for (uint32_t i = 0; i < 5000; i++) {
                 struct scn_buffer bad;
