@@ -14,7 +14,8 @@ struct check {
 };
 
 static const struct check checks[] = {
-        {"SELECT rev FROM records WHERE rev NOT IN (SELECT rev FROM transactions WHERE first_record IS NOT NULL) LIMIT 1",
+        {"SELECT rev FROM records WHERE rev NOT IN"
+         " (SELECT rev FROM transactions WHERE first_record IS NOT NULL) LIMIT 1",
                 "there are records of a transaction that has none"},
         {"SELECT max(rev) FROM records HAVING max(id) <> count(*)", "a record is missing"},
         {"SELECT r.last_rev FROM runs AS r LEFT JOIN transactions AS t ON t.rev = r.last_rev"

@@ -74,8 +74,8 @@ bool scn_delta_is_empty(const struct scn_delta *delta);
 
 /* Applies a delta to a replica, all or nothing; its revision is then delta->to. Asserts that no changes are
  * outstanding (a mirror takes its pending edits back first). SCN_E_BAD_DELTA: names unknown nodes, would make a
- * ring, or is not whole and begins after, or ends before, the replica's revision; SCN_E_DEPTH, SCN_E_TOO_MANY_NODES, SCN_E_NO_MEMORY.
- * Tells the observers. */
+ * ring, or is not whole and begins after the replica's revision or ends before it; SCN_E_DEPTH,
+ * SCN_E_TOO_MANY_NODES, SCN_E_NO_MEMORY. Tells the observers. */
 SCN_NODISCARD enum scn_error scn_document_apply_delta(struct scn_document *document, const struct scn_delta *delta);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What a removed node holds until it can no longer be taken back, besides its texts: slot and place in the hierarchy. */
+/* What a removed node holds until it can no longer be taken back, besides its texts. */
 #define REMOVED_NODE_BYTES (sizeof(struct scn_node) + 120)
 
 static enum scn_error log_reserve(struct scn_changes *changes, size_t words)

@@ -78,7 +78,7 @@ void hub_restart(struct hub *hub)
 void hub_start(struct hub *hub)
 {
         *hub = (struct hub){.utc_us = 1700000000000000u, .monotonic_ms = 1000, .random = 42};
-        strcpy(hub->path, "/tmp/scened-hub-XXXXXX");
+        (void)snprintf(hub->path, sizeof hub->path, "/tmp/scened-hub-XXXXXX");
         cr_assert_not_null(mkdtemp(hub->path));
         hub_restart(hub);
 }

@@ -262,14 +262,14 @@ static void send_delta(struct mock *mock, struct mock_view *view, bool is_fresh)
         const struct scn_delta_request request = {
                 .root = view->root, .mask = view->mask, .is_fresh = is_fresh, .from = view->cursor};
         cr_assert_eq(scn_delta_compute(mock->document, &request, &delta), SCN_OK);
-        size_t at = 0;
+        struct scn_columns_cursor cursor = {0};
         bool has_more = !scn_delta_is_empty(&delta) || is_fresh;
         while (has_more) {
                 struct scn_buffer columns;
                 struct scn_message message;
                 scn_buffer_init(&columns, SCN_MESSAGE_BYTES_MAX);
                 struct scn_packer packer = scn_packer_to(&columns);
-                has_more = scn_columns_encode(&packer, &delta, &at);
+                has_more = scn_columns_encode(&packer, &delta, &cursor);
                 cr_assert_eq(packer.error, SCN_OK);
                 scn_message_init(&message, SCN_MESSAGE_delta);
                 message.as.delta.view = view->number;

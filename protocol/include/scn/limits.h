@@ -22,12 +22,12 @@ extern "C" {
         X(key_bytes_max,               128u, "bytes of a property key")                                         \
         X(value_bytes_max,           65536u, "bytes of a property value; larger things are blobs")               \
         X(value_levels_max,             16u, "nesting of arrays and maps in a property value")                   \
-        X(properties_max,              256u, "properties of a node; removed keys that are still remembered may"           \
-                                             " bring it to four times as many")                                            \
+        X(properties_max,              256u, "properties of a node; removed keys that are still remembered may" \
+                                             " bring it to four times as many") \
         X(ops_max,                 2000000u, "ops in one edit")                                                 \
         X(record_bytes_max,      268435456u, "bytes of one edit's change records as stored")                     \
         X(clients_max,             4194303u, "clients whose stamps a document tells apart (22 bits in a stamp)") \
-        X(path_steps_max,          4000000u, "children looked at by the paths of one edit or look-up: names are found"     \
+        X(path_steps_max,          4000000u, "children looked at by the paths of one edit or look-up: names are found" \
                                              " by looking, some nanoseconds each")                              \
         X(past_min,                  65536u, "removed nodes, former parents and removed keys kept at the least;"   \
                                              " the horizon moves when they outnumber this and the nodes")

@@ -12,7 +12,7 @@
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
-#include <pthread.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,9 +23,10 @@
 /* One client's life over all the daemon's lives. */
 struct writer {
         uint32_t client;
-        uint16_t port;
+        struct caller caller;
         uint64_t acknowledged; /* all numbers up to here */
         uint64_t sent;
+        uint64_t next;
 };
 
 static uint32_t kills_count(void)
@@ -41,39 +42,67 @@ static void send_edit(struct caller *caller, uint64_t number)
         caller_edit(caller, number, ops, 2);
 }
 
-/* Sends what is not acknowledged again, then new edits, until the connection breaks. */
-static void *write_until_it_breaks(void *data)
+/* Connects; what is not acknowledged will be sent again. */
+static void begin(struct writer *writer, uint16_t port)
 {
-        struct writer *writer = data;
-        struct caller caller;
-        struct scn_message message;
-        caller_begin(&caller, scn_daemon_connect(writer->port), writer->client, "ann");
-        const uint64_t stored = caller_open(&caller, "island");
+        caller_begin(&writer->caller, scn_daemon_connect(port), writer->client, "ann");
+        const uint64_t stored = caller_open(&writer->caller, "island");
         cr_assert_geq(stored, writer->acknowledged, "an acknowledged edit is lost");
         cr_assert_leq(stored, writer->sent, "something was stored that was never sent");
-        uint64_t next = writer->acknowledged + 1;
-        bool is_there = true;
-        while (is_there) {
-                while (next <= writer->acknowledged + WINDOW) {
-                        send_edit(&caller, next);
-                        writer->sent = next > writer->sent ? next : writer->sent;
-                        next++;
-                }
-                is_there = caller_receive(&caller, &message);
-                if (is_there) {
-                        cr_assert_eq(message.kind, SCN_MESSAGE_applied, "%s", scn_message_name(message.kind));
-                        cr_assert_eq(message.as.applied.number, writer->acknowledged + 1);
-                        writer->acknowledged++;
-                }
-        }
-        caller_end(&caller);
-        return NULL;
+        writer->next = writer->acknowledged + 1;
 }
 
-static void start(struct scn_daemon *daemon)
+static void fill_window(struct writer *writer)
+{
+        while (writer->next <= writer->acknowledged + WINDOW) {
+                send_edit(&writer->caller, writer->next);
+                writer->sent = writer->next > writer->sent ? writer->next : writer->sent;
+                writer->next++;
+        }
+}
+
+/* False if the connection is broken. */
+static bool take_answer(struct writer *writer)
+{
+        struct scn_message message;
+        if (!caller_receive(&writer->caller, &message)) {
+                return false;
+        }
+        cr_assert_eq(message.kind, SCN_MESSAGE_applied, "%s", scn_message_name(message.kind));
+        cr_assert_eq(message.as.applied.number, writer->acknowledged + 1);
+        writer->acknowledged++;
+        return true;
+}
+
+static void write_for(struct writer *writers, uint64_t duration_ms)
+{
+        const uint64_t end_ms = scn_daemon_now_ms() + duration_ms;
+        while (scn_daemon_now_ms() < end_ms) {
+                struct pollfd polled[CLIENTS];
+                for (uint32_t i = 0; i < CLIENTS; i++) {
+                        fill_window(&writers[i]);
+                        polled[i] = (struct pollfd){.fd = writers[i].caller.descriptor, .events = POLLIN};
+                }
+                cr_assert_geq(poll(polled, CLIENTS, 1000), 0);
+                for (uint32_t i = 0; i < CLIENTS; i++) {
+                        if (polled[i].revents != 0) {
+                                cr_assert(take_answer(&writers[i]));
+                        }
+                }
+        }
+}
+
+static uint16_t start(struct scn_daemon *daemon)
 {
         static const char *const arguments[] = {"--listen", "127.0.0.1:0", "--data", "data", NULL};
+        const size_t before = scn_daemon_log_count(daemon, "listening on");
         scn_daemon_start(daemon, &(struct scn_daemon_options){.program = "scened", .arguments = arguments});
+        const uint64_t start_ms = scn_daemon_now_ms();
+        while (scn_daemon_log_count(daemon, "listening on") == before) {
+                cr_assert_lt(scn_daemon_now_ms() - start_ms, SCN_DAEMON_WAIT_MS);
+                (void)usleep(5000);
+        }
+        return scn_daemon_port(daemon);
 }
 
 static uint64_t count_nodes(struct caller *caller)
@@ -91,16 +120,29 @@ static uint64_t count_nodes(struct caller *caller)
         return count;
 }
 
-/* After the last start: all is sent again, until nothing is open; then every edit is there once. */
-static void settle(struct writer *writer)
+/* After the last start: all is sent again, until nothing is open. */
+static void settle(struct writer *writer, uint16_t port)
+{
+        begin(writer, port);
+        for (uint64_t number = writer->acknowledged + 1; number <= writer->sent; number++) {
+                send_edit(&writer->caller, number);
+                cr_assert(take_answer(writer));
+        }
+        caller_end(&writer->caller);
+}
+
+/* Every edit is there once, and the journal tells the same. */
+static void check(uint16_t port, uint64_t edits)
 {
         struct caller caller;
-        caller_begin(&caller, scn_daemon_connect(writer->port), writer->client, "ann");
-        cr_assert_geq(caller_open(&caller, "island"), writer->acknowledged);
-        for (uint64_t number = writer->acknowledged + 1; number <= writer->sent; number++) {
-                send_edit(&caller, number);
-                cr_assert_eq(caller_expect(&caller, SCN_MESSAGE_applied).as.applied.number, number);
-        }
+        struct scn_message message;
+        caller_begin(&caller, scn_daemon_connect(port), 99, "reader");
+        (void)caller_open(&caller, "island");
+        cr_assert_eq(count_nodes(&caller), 1 + 2 * edits);
+        scn_message_init(&message, SCN_MESSAGE_verify);
+        message.as.verify.request = 3;
+        caller_send(&caller, &message);
+        (void)caller_expect(&caller, SCN_MESSAGE_answer);
         caller_end(&caller);
 }
 
@@ -109,39 +151,29 @@ SCN_TEST_WITH(daemon, killed_under_load_loses_no_acknowledged_edit_and_doubles_n
         struct scn_daemon daemon;
         struct writer writers[CLIENTS] = {{.client = 11}, {.client = 12}, {.client = 13}};
         struct scn_random random = scn_random_from_seed(scn_test_seed(9));
+        uint64_t sent = 0;
         scn_daemon_init(&daemon);
         for (uint32_t kill = 0; kill < kills_count(); kill++) {
-                pthread_t threads[CLIENTS];
-                start(&daemon);
-                const uint16_t port = scn_daemon_port(&daemon);
+                const uint16_t port = start(&daemon);
                 for (uint32_t i = 0; i < CLIENTS; i++) {
-                        writers[i].port = port;
-                        cr_assert_eq(pthread_create(&threads[i], NULL, write_until_it_breaks, &writers[i]), 0);
+                        begin(&writers[i], port);
                 }
-                (void)usleep(100000 + scn_random_below(&random, 400000));
+                write_for(writers, 50 + scn_random_below(&random, 300));
                 scn_daemon_signal(&daemon, SIGKILL);
                 cr_assert_eq(scn_daemon_wait(&daemon), 128 + SIGKILL);
                 for (uint32_t i = 0; i < CLIENTS; i++) {
-                        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+                        /* What was acknowledged before the end counts, whenever it is read. */
+                        while (take_answer(&writers[i])) {
+                        }
+                        caller_end(&writers[i].caller);
                 }
         }
-        start(&daemon);
-        uint64_t sent = 0;
+        const uint16_t port = start(&daemon);
         for (uint32_t i = 0; i < CLIENTS; i++) {
-                writers[i].port = scn_daemon_port(&daemon);
-                settle(&writers[i]);
+                settle(&writers[i], port);
                 sent += writers[i].sent;
         }
-        struct caller caller;
-        caller_begin(&caller, scn_daemon_connect(writers[0].port), 99, "reader");
-        (void)caller_open(&caller, "island");
-        cr_assert_eq(count_nodes(&caller), 1 + 2 * sent);
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_verify);
-        message.as.verify.request = 3;
-        caller_send(&caller, &message);
-        (void)caller_expect(&caller, SCN_MESSAGE_answer);
-        caller_end(&caller);
+        check(port, sent);
         cr_assert_eq(scn_daemon_stop(&daemon), 0);
         cr_log_info("%u kills, %llu edits", kills_count(), (unsigned long long)sent);
         cr_assert_gt(sent, 100);
