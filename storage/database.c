@@ -125,7 +125,7 @@ static int execute_sql(struct scn_database *database, const char *sql)
         return sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
 }
 
-/* Settings that read nothing from the file. What a file brings along (triggers, views, functions in its schema) is
+/* All settings. What a file brings along (triggers, views, functions in its schema) is
  * not run: somebody else may have made it. */
 static int configure(struct scn_database *database, enum scn_database_kind kind)
 {
@@ -145,12 +145,13 @@ static int configure(struct scn_database *database, enum scn_database_kind kind)
         sqlite3_wal_hook(handle, on_wal, database);
         snprintf(sql, sizeof sql, "PRAGMA journal_size_limit = %lld", (long long)database->wal_pages * WAL_FRAME_BYTES);
         const char *const settings[] = {
+                /* First, for others look into the file, and afterwards it is too late. */
+                kind == SCN_DATABASE_EXCLUSIVE ? "PRAGMA locking_mode = EXCLUSIVE" : "",
                 "PRAGMA synchronous = FULL",
                 "PRAGMA cache_size = -1024", /* KiB */
                 "PRAGMA temp_store = MEMORY",
                 "PRAGMA cell_size_check = ON",
                 sql,
-                kind == SCN_DATABASE_EXCLUSIVE ? "PRAGMA locking_mode = EXCLUSIVE" : "",
                 database->is_writer ? "" : "PRAGMA query_only = ON",
         };
         int code = SQLITE_OK;
