@@ -11,7 +11,7 @@
 
 #define SLICES_MAX 32
 /* Written to one connection before the others have their turn. */
-#define WRITE_BYTES_MAX (1u << 20)
+#define WRITE_BYTES_MAX (128u << 10)
 /* Handed to libuv when the socket is full: small, so that progress is seen soon. */
 #define WAITING_BYTES_MAX 65536u
 

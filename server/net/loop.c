@@ -13,7 +13,7 @@
 
 #define TICK_MS 1000u
 /* How often connections that wake one another are looked at in one turn of the loop; then peers are read again. */
-#define PASSES_MAX 8
+#define PASSES_MAX 2
 
 static const int stop_signals[] = {SIGTERM, SIGINT};
 

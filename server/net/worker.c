@@ -56,7 +56,6 @@ static void start_waiting(struct scn_worker *worker)
                         return;
                 struct scn_job *job = worker->waiting_first;
                 worker->waiting_first = job->next;
-                job->next = NULL;
                 request->job = job;
                 int error = uv_queue_work(worker->loop, &request->uv, on_run, on_done);
                 SCN_ASSERT(error == 0); /* it fails without a callback only */

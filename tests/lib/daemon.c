@@ -239,20 +239,36 @@ static void set_timeouts(int descriptor)
         (void)setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
-int scn_daemon_connect(uint16_t port)
+/* Takes the descriptor. */
+static int try_connect(int descriptor, const struct sockaddr *address, socklen_t size)
+{
+        cr_assert_geq(descriptor, 0, "socket: %s", strerror(errno));
+        set_timeouts(descriptor);
+        if (connect(descriptor, address, size) != 0) {
+                int error = errno;
+                (void)close(descriptor);
+                return -error;
+        }
+        return descriptor;
+}
+
+int scn_daemon_try_connect(uint16_t port)
 {
         struct sockaddr_in address = {
                 .sin_family = AF_INET,
                 .sin_port = htons(port),
                 .sin_addr = {htonl(INADDR_LOOPBACK)},
         };
-        int on = 1;
-        int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        cr_assert_geq(descriptor, 0);
-        set_timeouts(descriptor);
-        cr_assert_eq(connect(descriptor, (struct sockaddr *)&address, sizeof address), 0, "connect to port %u: %s",
-                port, strerror(errno));
+        return try_connect(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&address, sizeof address);
+}
+
+int scn_daemon_connect(uint16_t port)
+{
+        int descriptor = scn_daemon_try_connect(port);
+        int on = 1;
+
+        cr_assert_geq(descriptor, 0, "connect to port %u: %s", port, strerror(-descriptor));
         (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         return descriptor;
 }
@@ -260,18 +276,10 @@ int scn_daemon_connect(uint16_t port)
 int scn_daemon_try_connect_unix(const char *path)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        cr_assert_geq(descriptor, 0);
         cr_assert_lt(strlen(path), sizeof address.sun_path);
         memcpy(address.sun_path, path, strlen(path) + 1);
-        set_timeouts(descriptor);
-        if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
-                int error = errno;
-                (void)close(descriptor);
-                return -error;
-        }
-        return descriptor;
+        return try_connect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&address, sizeof address);
 }
 
 int scn_daemon_connect_unix(const char *path)

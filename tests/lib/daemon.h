@@ -61,6 +61,7 @@ uint64_t scn_daemon_memory_kib(const struct scn_daemon *daemon);
 int scn_daemon_connect(uint16_t port);
 int scn_daemon_connect_unix(const char *path);
 /* Negative instead of failing the test: the negated errno. */
+int scn_daemon_try_connect(uint16_t port);
 int scn_daemon_try_connect_unix(const char *path);
 void scn_daemon_send(int descriptor, const void *bytes, size_t size);
 /* Exactly so many. */

@@ -8,6 +8,8 @@
  *   e  end the session, once all before is echoed
  *   j  run a job of 20 ms on a worker and echo "job\n" when it is done; J: of 1500 ms
  *   d  take all descriptors that are left, answer "full\n"; D: give them back, answer "free\n"
+ *   t  at the next tick, echo the monotonic time of that moment, 20 digits
+ *   z  send 16 MiB of zeros
  *   l  log a rude line, a hundred times
  *
  * A data directory called "taken" is in use by another daemon. */
@@ -17,6 +19,8 @@
 #include "server/server.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <time.h>
@@ -26,6 +30,9 @@
 #define BOX_BYTES_WANTED (256u << 10)
 #define BOX_BYTES_MAX (1u << 20)
 #define TAKEN_MAX 1024
+#define ZEROS_BYTES (16u << 20)
+
+static const uint8_t zeros[65536];
 
 struct echo_job {
         struct scn_job job;
@@ -41,7 +48,9 @@ struct scn_session {
         struct scn_buffer inbox;
         struct scn_buffer outbox;
         size_t sent;
+        size_t zeros_left; /* behind the outbox */
         bool is_command;
+        bool is_waiting_for_tick;
         bool is_ending; /* once the boxes are empty and jobs_count is 0 */
         size_t jobs_count;
         TAILQ_ENTRY(scn_session) link;
@@ -110,7 +119,17 @@ void scn_server_turn(struct scn_server *server)
 
 void scn_server_tick(struct scn_server *server)
 {
-        (void)server;
+        struct scn_session *session;
+
+        TAILQ_FOREACH(session, &server->sessions, link)
+        {
+                char text[21];
+                if (!session->is_waiting_for_tick)
+                        continue;
+                session->is_waiting_for_tick = false;
+                (void)snprintf(text, sizeof text, "%020" PRIu64, server->options.monotonic_ms(server->options.data));
+                echo(session, text, 20);
+        }
 }
 
 void scn_server_stop(struct scn_server *server)
@@ -254,6 +273,13 @@ static void obey(struct scn_session *session, uint8_t command)
                 give_descriptors_back(server);
                 echo(session, "free\n", 5);
                 break;
+        case 'z':
+                session->zeros_left = ZEROS_BYTES;
+                wake(session);
+                break;
+        case 't':
+                session->is_waiting_for_tick = true;
+                break;
         case 'l':
                 for (int i = 0; i < 100; i++)
                         server->options.log(server->options.data, SCN_LOG_WARNING, "rude: \033[2J\nline two\xff");
@@ -300,14 +326,25 @@ size_t scn_session_output(struct scn_session *session, struct scn_slice *slices,
                 slices[count] = (struct scn_slice){session->outbox.data + session->sent + at, (uint32_t)size};
                 at += size;
         }
+        left = session->zeros_left;
+        for (; left > 0 && count < slices_max; count++) {
+                size_t size = left < sizeof zeros ? left : sizeof zeros;
+                slices[count] = (struct scn_slice){zeros, (uint32_t)size};
+                left -= size;
+        }
         return count;
 }
 
 void scn_session_sent(struct scn_session *session, size_t bytes)
 {
-        SCN_ASSERT(bytes <= session->outbox.size - session->sent);
-        session->sent += bytes;
-        if (session->sent < session->outbox.size)
+        size_t of_outbox = session->outbox.size - session->sent;
+
+        if (bytes < of_outbox)
+                of_outbox = bytes;
+        session->sent += of_outbox;
+        SCN_ASSERT(bytes - of_outbox <= session->zeros_left);
+        session->zeros_left -= bytes - of_outbox;
+        if (session->sent < session->outbox.size || of_outbox == 0)
                 return;
         session->sent = 0;
         scn_buffer_reset(&session->outbox);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -116,6 +117,39 @@ SCN_TEST(connection, answers_in_the_same_turn_of_the_loop)
         }
         cr_assert_lt(scn_daemon_now_ms() - start_ms, 1000);
         (void)close(peer);
+        stop(&daemon);
+}
+
+/* What a tick causes goes out then and there, though no peer has anything to say. */
+SCN_TEST(connection, is_written_to_in_the_turn_of_a_tick)
+{
+        struct scn_daemon daemon;
+        start(&daemon);
+        int peer = connect_unix(&daemon);
+        char digits[21] = "";
+        scn_daemon_send(peer, "\xfft", 2);
+        scn_daemon_receive(peer, digits, 20);
+        cr_assert_lt(scn_daemon_now_ms() - strtoull(digits, NULL, 10), 500);
+        (void)close(peer);
+        stop(&daemon);
+}
+
+/* More than a connection may write in one turn: it goes on in the next, without waiting for anything. */
+SCN_TEST(connection, is_written_to_as_long_as_there_is_something)
+{
+        struct scn_daemon daemon;
+        start(&daemon);
+        size_t size = 16u << 20;
+        uint8_t *bytes = scn_alloc(size);
+        for (int is_tcp = 0; is_tcp < 2; is_tcp++) {
+                int peer = is_tcp ? scn_daemon_connect(scn_daemon_port(&daemon)) : connect_unix(&daemon);
+                uint64_t start_ms = scn_daemon_now_ms();
+                scn_daemon_send(peer, "\xffz", 2);
+                scn_daemon_receive(peer, bytes, size);
+                cr_assert_lt(scn_daemon_now_ms() - start_ms, 1000);
+                (void)close(peer);
+        }
+        scn_free(bytes);
         stop(&daemon);
 }
 
@@ -242,6 +276,27 @@ SCN_TEST(connection, sends_all_before_it_closes_for_an_ended_session)
         stop(&daemon);
 }
 
+SCN_TEST(connection, does_not_wait_for_ever_until_a_peer_closes)
+{
+        struct scn_daemon daemon;
+        start(&daemon);
+        int peer = scn_daemon_connect(scn_daemon_port(&daemon));
+        scn_daemon_send(peer,
+                "\xff"
+                "e",
+                2);
+        scn_daemon_expect_end(peer);
+        uint64_t end_ms = scn_daemon_now_ms();
+        /* Sent to somebody who is there, but does not listen; in the end nobody is there. */
+        while (send(peer, "x", 1, MSG_NOSIGNAL) == 1) {
+                cr_assert_lt(scn_daemon_now_ms() - end_ms, 6000);
+                (void)usleep(20000);
+        }
+        cr_assert_gt(scn_daemon_now_ms() - end_ms, 1000);
+        (void)close(peer);
+        stop(&daemon);
+}
+
 SCN_TEST(connection, survives_peers_that_vanish)
 {
         struct scn_daemon daemon;
@@ -279,6 +334,14 @@ SCN_TEST(worker, runs_jobs_beside_the_loop_and_beside_one_another)
         for (int i = 0; i < 200; i++)
                 expect_echo(peer, "job\n", 4);
         cr_assert_lt(scn_daemon_now_ms() - start_ms, 2500, "jobs do not run side by side");
+
+        /* Slow ones do not hold up the others at once. */
+        start_ms = scn_daemon_now_ms();
+        for (int i = 0; i < 10; i++)
+                scn_daemon_send(other, "\xffJ", 2);
+        scn_daemon_send(peer, "\xffj", 2);
+        expect_echo(peer, "job\n", 4);
+        cr_assert_lt(scn_daemon_now_ms() - start_ms, 1000, "ten slow jobs take all threads");
         (void)close(peer);
         (void)close(other);
         stop(&daemon);

@@ -5,6 +5,7 @@
 #include "tests/lib/daemon.h"
 #include "tests/lib/test.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -79,6 +80,7 @@ SCN_TEST(stop, listens_no_more_from_the_signal_on)
         scn_daemon_wait_for_log(&fixture.daemon, "stopping");
         (void)usleep(50000);
         cr_assert_lt(scn_daemon_try_connect_unix(fixture.path), 0);
+        cr_assert_eq(scn_daemon_try_connect(fixture.port), -ECONNREFUSED);
         cr_assert_eq(access(fixture.path, F_OK), -1);
         expect_echo(busy, "job\n");
         (void)close(busy);
@@ -125,12 +127,21 @@ SCN_TEST(stop, does_not_wait_for_peers_that_close_when_told)
         int peer = scn_daemon_connect(fixture.port);
         scn_daemon_send(peer, "hello", 5);
         expect_echo(peer, "hello");
-        uint64_t start_ms = scn_daemon_now_ms();
+        /* One that closed its sending side beforehand has nothing more to close. */
+        int quiet = scn_daemon_connect(fixture.port);
+        scn_daemon_send(quiet, "\xffJ!", 3);
+        expect_echo(quiet, "!");
+        cr_assert_eq(shutdown(quiet, SHUT_WR), 0);
+        (void)usleep(50000);
         scn_daemon_signal(&fixture.daemon, SIGTERM);
         scn_daemon_expect_end(peer);
         (void)close(peer);
+        expect_echo(quiet, "job\n");
+        scn_daemon_expect_end(quiet);
+        uint64_t start_ms = scn_daemon_now_ms();
         cr_assert_eq(scn_daemon_wait(&fixture.daemon), 0);
         cr_assert_lt(scn_daemon_now_ms() - start_ms, 1000);
+        (void)close(quiet);
         scn_daemon_finish(&fixture.daemon);
 }
 

@@ -248,17 +248,40 @@ SCN_TEST(unix_socket, makes_no_folder)
         scn_daemon_finish(&daemon);
 }
 
-SCN_TEST(unix_socket, is_served_though_somebody_keeps_its_folder_locked)
+/* The lock keeps two that start at once apart; that nobody can abuse it, the wait has an end. */
+SCN_TEST(unix_socket, waits_for_somebody_who_has_its_folder_locked_but_not_for_ever)
 {
         struct scn_daemon daemon;
+        struct scn_daemon_options options = options_with_mask(022);
         char path[PATH_BYTES];
         scn_daemon_init(&daemon);
         path_of(&daemon, path);
         int folder = open(daemon.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         cr_assert_eq(flock(folder, LOCK_EX), 0);
-        start(&daemon);
+        scn_daemon_start(&daemon, &options);
+        (void)usleep(600000);
+        cr_assert_eq(access(path, F_OK), -1);
+        scn_daemon_wait_for_log(&daemon, "listening on unix:socket");
         expect_echo(path);
         cr_assert_eq(scn_daemon_stop(&daemon), 0);
         (void)close(folder);
+        scn_daemon_finish(&daemon);
+}
+
+/* What an attempt that fails leaves behind: everything as it was. */
+SCN_TEST(unix_socket, is_not_touched_by_a_daemon_that_cannot_have_its_data)
+{
+        static const char *const taken[] = {"--data", "taken", "--listen", "unix:socket", NULL};
+        struct scn_daemon daemon;
+        char path[PATH_BYTES];
+        scn_daemon_init(&daemon);
+        path_of(&daemon, path);
+        start(&daemon);
+        scn_daemon_signal(&daemon, SIGKILL);
+        (void)scn_daemon_wait(&daemon);
+        ino_t inode = inode_of(path);
+        cr_assert_eq(
+                scn_daemon_run(&daemon, &(struct scn_daemon_options){.program = "scened_echo", .arguments = taken}), 1);
+        cr_assert_eq(inode_of(path), inode);
         scn_daemon_finish(&daemon);
 }

@@ -115,6 +115,7 @@ SCN_TEST(config, names_what_is_wrong_on_the_command_line)
                 {"--log-format", "xml", "--log-format xml: is neither text nor json"},
                 {"--config", "/no/such", "--config /no/such: No such file or directory"},
                 {"--config", "/", "--config /: Is a directory"},
+                {"--config", "/proc/self/cmdline", "--config /proc/self/cmdline: is not a text"},
         };
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
                 struct fixture fixture;

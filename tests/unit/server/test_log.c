@@ -88,7 +88,8 @@ SCN_TEST(log, escapes_what_could_forge_a_line_or_move_a_cursor)
                 {"a\nb\r", "a\\u{a}b\\u{d}", "a\\u000ab\\u000d"},
                 {"\033[2J\x7f", "\\u{1b}[2J\\u{7f}", "\\u001b[2J\\u007f"},
                 {"\xc2\x9b", "\\u{9b}", "\\u009b"}, /* the one-character form of ESC [ */
-                {"\xe2\x80\xae\xe2\x80\xa8\xe2\x81\xa6", "\\u{202e}\\u{2028}\\u{2066}", "\\u202e\\u2028\\u2066"},
+                {"\xe2\x80\xae\xe2\x80\xa8\xe2\x81\xa6\xe2\x80\x8f", "\\u{202e}\\u{2028}\\u{2066}\\u{200f}",
+                        "\\u202e\\u2028\\u2066\\u200f"},
                 {"back\\slash", "back\\\\slash", "back\\\\slash"},
                 {"\xff\xc3", "\\xff\\xc3", "\\ufffd\\ufffd"},
                 {"\xed\xa0\x80", "\\xed\\xa0\\x80", "\\ufffd\\ufffd\\ufffd"},
