@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 
 #define MODE_NEW 0600u
 #define NAME_TEMPLATE ".scn-export-XXXXXX"
+
+SCN_STATIC_ASSERT(SCN_FILE_OUT_PATH_BYTES >= PATH_MAX, "realpath() may need as much");
 
 /* Where the folder's part of the target ends: behind the last slash, or 0. */
 static size_t folder_length(const struct scn_file_out *out)
@@ -87,7 +90,7 @@ int scn_file_out_patch(struct scn_file_out *out, size_t offset, const void *byte
 /* Makes the move itself last. A failure leaves a whole file under the name, old or new, so there is nobody to tell. */
 static void sync_folder(const struct scn_file_out *out)
 {
-        char folder[PATH_MAX];
+        char folder[SCN_FILE_OUT_PATH_BYTES];
         const size_t length = folder_length(out);
 
         (void)snprintf(folder, sizeof folder, "%.*s", (int)length, out->target);

@@ -7,21 +7,21 @@
  * is whole and on the disk. Until then, and on any failure, a file of that name is as it was.
  *
  * A target that is a link is followed. What exists and is not a regular file (a device, a folder, a pipe) is refused
- * rather than replaced. A new file is for its owner alone; an old one's mode is kept. All calls return 0 or an
- * errno. */
+ * rather than replaced. A new file is for its owner alone; an old one's mode is kept.
+ *
+ * All calls return 0 or an errno. */
 
-#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Linux's PATH_MAX, which a strict C11 <limits.h> does not say. */
-#define SCN_FILE_PATH_BYTES 4096
+/* Linux takes no longer path, its zero included. */
+#define SCN_FILE_OUT_PATH_BYTES 4096
 
 struct scn_file_out {
         int fd;        /* -1: not open */
         unsigned mode; /* what the finished file gets */
-        char target[SCN_FILE_PATH_BYTES];
-        char temporary[SCN_FILE_PATH_BYTES];
+        char target[SCN_FILE_OUT_PATH_BYTES];
+        char temporary[SCN_FILE_OUT_PATH_BYTES];
 };
 
 int scn_file_out_begin(struct scn_file_out *out, const char *path);

@@ -336,10 +336,11 @@ static void restore_rotation(struct reading *reading, const json_t *list)
 
 static bool has_property(const struct reading *reading, const char *key, size_t size)
 {
-        const struct scn_property *properties = reading->file->out->properties + reading->node->properties_first;
+        const struct scn_gltf_node *node = reading->node;
 
-        for (uint32_t i = 0; i < reading->node->properties_count; i++) {
-                if (properties[i].key.size == size && memcmp(properties[i].key.data, key, size) == 0)
+        for (uint32_t i = 0; i < node->properties_count; i++) {
+                const struct scn_slice known = reading->file->out->properties[node->properties_first + i].key;
+                if (known.size == size && memcmp(known.data, key, size) == 0)
                         return true;
         }
         return false;

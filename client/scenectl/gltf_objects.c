@@ -79,8 +79,10 @@ static double number_of(struct scn_unpacker *in)
 /* A member, or what stands for it when it is absent. */
 static double number_or(struct scn_slice value, double otherwise)
 {
+        if (value.data == NULL)
+                return otherwise;
         struct scn_unpacker in = scn_unpacker_from(value);
-        return value.data != NULL ? number_of(&in) : otherwise;
+        return number_of(&in);
 }
 
 /* --- Cameras --- */

@@ -28,12 +28,12 @@
         X(NO_SCENE,          "no_scene",             "the file has no scene of this name")                     \
         X(DEPTH,             "depth",                "the tree would be deeper than the limit")                \
         X(TOO_MANY_NODES,    "too_many_nodes",       "the file has more nodes than the limit")                 \
-        X(MATRIX_AND_TRS,    "matrix_and_trs",       "a node has both a matrix and translation, rotation or scale") \
+        X(MATRIX_AND_TRS,    "matrix_and_trs",       "a node has a matrix and translation, rotation or scale") \
         X(BAD_MATRIX,        "bad_matrix",           "a matrix is not one of 16 numbers with the last row 0 0 0 1") \
         X(RANGE,             "range",                "a number is outside the range of 32-bit floats")         \
         X(NOT_FINITE,        "not_finite",           "a number is NaN or infinite")                            \
         X(ZERO_QUATERNION,   "zero_quaternion",      "a rotation has no length")                               \
-        X(BAD_TEXT,          "bad_text",             "not UTF-8, or a key holds a zero byte") \
+        X(BAD_TEXT,          "bad_text",             "a text is not UTF-8, or a key holds a zero byte") \
         X(NAME_TOO_LONG,     "name_too_long",        "the name is longer than the limit")                      \
         X(BAD_VALUE,         "bad_value",            "a property value is not one of the permitted kinds")     \
         X(VALUE_TOO_LARGE,   "value_too_large",      "a property value is larger than the limit")              \
@@ -44,13 +44,13 @@
 
 /* What is worth telling of a file that was taken. */
 #define SCN_GLTF_NOTE_LIST(X)                                                                                  \
-        X(NORMALISED,        "normalised",           "the rotation has been normalised; its length was") \
-        X(SHEAR,             "shear",                "the matrix shears; the error, relative to its largest number, is") \
+        X(NORMALISED,        "normalised",           "the rotation was normalised; its length was") \
+        X(SHEAR,             "shear",                "the matrix shears, which a node cannot; the relative error is") \
         X(EXTENSION,         "extension",            "an extension was left out")                              \
         X(REQUIRED,          "required",             "the file requires an extension that nodes do without")   \
         X(NULL_EXTRAS,       "null_extras",          "extras that are null were left out")                     \
         X(UNREACHED,         "unreached",            "nodes belong to no scene that was chosen and were left out:") \
-        X(LEFT_OUT,          "left_out",             "entries of this kind were left out:") \
+        X(LEFT_OUT,          "left_out",             "a document has no place for these; left out:") \
         X(KEPT_IN_EXTRAS,    "kept_in_extras",       "the property is not what glTF needs and was written into extras")
 /* clang-format on */
 

@@ -46,11 +46,10 @@ static void make_op(struct scn_gltf_file *file, uint32_t index, struct scn_op *o
                 .name = node->name,
                 .fields = node->fields,
                 .trs = node->trs,
-                .properties = file->out->properties + node->properties_first,
                 .properties_count = node->properties_count,
         };
-        if (node->properties_count == 0)
-                op->properties = NULL;
+        if (node->properties_count > 0)
+                op->properties = &file->out->properties[node->properties_first];
         if (node->parent != SCN_GLTF_NODE_NONE)
                 op->parent = (struct scn_node_ref){.kind = SCN_REF_UID, .uid = file->nodes[node->parent].uid};
 }

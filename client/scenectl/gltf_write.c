@@ -11,10 +11,10 @@
 #include "protocol/base/uid.h"
 #include "protocol/wire/pack.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* The text is handed to the system when it has grown to this. */
 #define FLUSH_BYTES ((size_t)65536)
@@ -547,8 +547,13 @@ static void write_all(struct writer *writer)
 
 enum scn_gltf_format scn_gltf_format_of(const char *path)
 {
+        static const char end[] = ".glb";
         const size_t length = strlen(path);
-        return length >= 4 && strcasecmp(path + length - 4, ".glb") == 0 ? SCN_GLTF_BINARY : SCN_GLTF_TEXT;
+        bool is_binary = length >= sizeof end - 1;
+
+        for (size_t i = 0; i < sizeof end - 1 && is_binary; i++)
+                is_binary = tolower((unsigned char)path[length - (sizeof end - 1) + i]) == end[i];
+        return is_binary ? SCN_GLTF_BINARY : SCN_GLTF_TEXT;
 }
 
 enum scn_gltf_fault scn_gltf_write_file(const struct scn_document *document, scn_node_id top, const char *path,

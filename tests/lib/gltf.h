@@ -7,6 +7,7 @@
 
 #include "client/scenectl/gltf_read.h"
 #include "protocol/scene/document.h"
+#include "tests/lib/gltf_same.h"
 
 /* Default limits, the default scene, tops under the root of scene_create()'s documents, and "random" uids that are
  * the same in each run. */
@@ -24,7 +25,5 @@ struct scn_slice gltf_property(const struct scn_op *op, const char *key);
 const char *gltf_json(struct scn_slice value);
 /* A new document with these nodes under its root, which must be accepted as one edit. Ends `nodes`. */
 struct scn_document *gltf_document(struct scn_gltf_nodes *nodes);
-/* Whether two documents have the same trees: names, transforms and properties bit for bit, uids aside. */
-bool gltf_is_same(const struct scn_document *a, const struct scn_document *b);
 
 #endif

@@ -57,8 +57,8 @@ SCN_TEST(gltf_objects, knows_a_light)
 {
         static const char *const good[] = {"{\"type\":\"point\"}", "{\"type\":\"directional\",\"intensity\":0}",
                 "{\"type\":\"point\",\"color\":[0,0.5,1],\"range\":0.1,\"name\":\"l\",\"extras\":1}",
-                "{\"type\":\"spot\",\"spot\":{}}",
-                "{\"type\":\"spot\",\"range\":3,\"spot\":{\"innerConeAngle\":0.1,\"outerConeAngle\":1.5707963267948966}}"};
+                "{\"type\":\"spot\",\"spot\":{}}", "{\"type\":\"directional\",\"range\":1}",
+                "{\"type\":\"spot\",\"spot\":{\"innerConeAngle\":0.1,\"outerConeAngle\":1.5707963267948966}}"};
         static const char *const bad[] = {"1", "{}", "{\"type\":\"ambient\"}", "{\"type\":\"spot\"}",
                 "{\"type\":\"point\",\"spot\":{}}", "{\"type\":\"point\",\"color\":[0,1]}",
                 "{\"type\":\"point\",\"color\":[0,1,1.1]}", "{\"type\":\"point\",\"color\":[0,1,\"1\"]}",

@@ -207,7 +207,8 @@ SCN_TEST(gltf_write, keeps_in_extras_what_is_no_camera_and_says_so)
         cr_expect_eq(report.counts[SCN_GLTF_NOTE_KEPT_IN_EXTRAS], 1);
         cr_expect_str_eq(report.notes[0].detail, "odd");
         cr_expect_not_null(strstr(read_content(),
-                "{\"name\":\"odd\",\"extras\":{\"scened\":{\"properties\":{\"gltf.camera\":{\"type\":\"fisheye\"}}}}}"));
+                "{\"name\":\"odd\","
+                "\"extras\":{\"scened\":{\"properties\":{\"gltf.camera\":{\"type\":\"fisheye\"}}}}}"));
         struct scn_document *copy = read_back();
         cr_expect(gltf_is_same(document, copy));
         leave_folder();
