@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* usage: validator_write FOLDER
+/* usage: validator_write FOLDER FILE
  *
- * Writes scenes with everything that our exports can hold, for the Khronos validator to look at; see `check`. */
+ * Writes scenes with everything that our exports can hold, and FILE imported and exported, for the Khronos validator
+ * to look at; see `check`. */
 
+#include "client/scenectl/gltf_read.h"
 #include "client/scenectl/gltf_write.h"
 #include "protocol/base/assert.h"
 #include "protocol/base/uid.h"
@@ -193,6 +195,23 @@ static bool write_both(struct scn_document *document, const char *folder, const 
         return is_well;
 }
 
+static struct scn_document *import(const char *path)
+{
+        struct scn_gltf_read_options options = SCN_GLTF_READ_OPTIONS_DEFAULT;
+        struct scn_document *document = create();
+        struct scn_gltf_nodes nodes;
+        struct scn_gltf_report report;
+
+        options.parent = (struct scn_node_ref){.kind = SCN_REF_ID, .id = 1};
+        options.random = draw;
+        options.random_data = &uids;
+        SCN_ASSERT(scn_gltf_read_file(path, &options, &nodes, &report) == SCN_GLTF_OK);
+        for (uint32_t i = 0; i < nodes.ops_count; i++)
+                apply(document, &nodes.ops[i]);
+        scn_gltf_nodes_finish(&nodes);
+        return document;
+}
+
 int main(int argc, char **argv)
 {
         static const struct {
@@ -200,7 +219,7 @@ int main(int argc, char **argv)
                 void (*fill)(struct scn_document *document);
         } rows[] = {
                 {"empty", NULL}, {"objects", add_objects}, {"numbers", add_numbers}, {"properties", add_properties}};
-        bool is_well = argc == 2;
+        bool is_well = argc == 3;
 
         uids = scn_random_from_seed(1);
         for (size_t i = 0; i < sizeof rows / sizeof *rows && is_well; i++) {
@@ -209,5 +228,6 @@ int main(int argc, char **argv)
                         rows[i].fill(document);
                 is_well = write_both(document, argv[1], rows[i].name);
         }
+        is_well = is_well && write_both(import(argv[2]), argv[1], "imported");
         return is_well ? 0 : 1;
 }

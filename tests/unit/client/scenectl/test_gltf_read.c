@@ -481,7 +481,7 @@ SCN_TEST(gltf_read, does_not_touch_accessors)
                 "\"accessors\":[{\"count\":1,\"sparse\":{\"count\":9,\"indices\":{\"bufferView\":7}}}]",
                 "\"bufferViews\":[{\"buffer\":0,\"byteOffset\":99,\"byteLength\":4294967295,\"byteStride\":252}]",
                 "\"buffers\":[{\"byteLength\":1000,\"uri\":\"data:application/octet-stream;base64,AAAA\"}]",
-                "\"buffers\":[{\"byteLength\":1,\"uri\":\"../../etc/passwd\"},{\"byteLength\":1,\"uri\":\"/dev/zero\"}]",
+                "\"buffers\":[{\"byteLength\":1,\"uri\":\"../../etc/passwd\"},{\"uri\":\"/dev/zero\"}]",
                 "\"accessors\":[{\"max\":[NaN]}]",
         };
 
