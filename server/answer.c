@@ -3,17 +3,20 @@
 
 #include "server/answer.h"
 
-#include "protocol/base/alloc.h"
-
 #include <string.h>
 
-static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
+static void pack_float_array(struct scn_packer *packer, const float *floats, uint32_t count)
 {
-        scn_pack_uint(packer, key);
         scn_pack_array(packer, count);
         for (uint32_t i = 0; i < count; i++) {
                 scn_pack_float(packer, floats[i]);
         }
+}
+
+static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
+{
+        scn_pack_uint(packer, key);
+        pack_float_array(packer, floats, count);
 }
 
 /* The transform that an op led to, where it is not just what was asked for. */
@@ -30,9 +33,12 @@ static const struct scn_trs *told_trs(const struct scn_change *change)
                                                                                      : NULL;
 }
 
-static bool has_result(const struct scn_change *change)
+/* `is_brief`: only what the client cannot know otherwise. A node's uid names it as well as its id, which views tell. */
+static bool has_result(const struct scn_change *change, const struct scn_edit *edit, bool is_brief)
 {
-        return change->kind == SCN_OP_ADD || change->flags != 0 || told_trs(change) != NULL;
+        const bool is_news =
+                change->kind == SCN_OP_ADD && (!is_brief || scn_uid_is_none(edit->ops[change->op].uid));
+        return is_news || change->flags != 0 || told_trs(change) != NULL;
 }
 
 static void pack_result(struct scn_packer *packer, const struct scn_change *change)
@@ -61,20 +67,19 @@ static void pack_result(struct scn_packer *packer, const struct scn_change *chan
         }
 }
 
-enum scn_error scn_answer_encode_applied(uint64_t number, const struct scn_changes *changes,
-        const struct scn_document *document, struct scn_buffer *payload)
+static enum scn_error encode_applied(uint64_t number, const struct scn_changes *changes, const struct scn_edit *edit,
+        bool is_brief, struct scn_buffer *payload)
 {
         struct scn_buffer results;
         uint32_t count = 0;
-        (void)document;
         for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
-                count += has_result(scn_changes_get(changes, i));
+                count += has_result(scn_changes_get(changes, i), edit, is_brief);
         }
         scn_buffer_init(&results, SCN_MESSAGE_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&results);
         scn_pack_array(&packer, count);
-        for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
-                if (has_result(scn_changes_get(changes, i))) {
+        for (uint32_t i = 0; i < scn_changes_count(changes) && packer.error == SCN_OK; i++) {
+                if (has_result(scn_changes_get(changes, i), edit, is_brief)) {
                         pack_result(&packer, scn_changes_get(changes, i));
                 }
         }
@@ -94,6 +99,14 @@ enum scn_error scn_answer_encode_applied(uint64_t number, const struct scn_chang
         return error;
 }
 
+/* What an import of a million nodes has to be told would not fit into a message; but it knows their uids. */
+enum scn_error scn_answer_encode_applied(uint64_t number, const struct scn_changes *changes,
+        const struct scn_edit *edit, struct scn_buffer *payload)
+{
+        const enum scn_error error = encode_applied(number, changes, edit, false, payload);
+        return error == SCN_E_TOO_LARGE ? encode_applied(number, changes, edit, true, payload) : error;
+}
+
 static struct scn_slice text_of(const char *text)
 {
         return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
@@ -101,15 +114,45 @@ static struct scn_slice text_of(const char *text)
 
 static const char *const field_names[] = {"place", "name", "translation", "rotation", "scale", "property"};
 
+/* What a field has now, where the refusal says it. */
+static void pack_value(struct scn_packer *packer, const struct scn_refusal *refusal)
+{
+        const struct scn_trs *trs = &refusal->trs;
+        switch (refusal->field) {
+        case SCN_FIELD_NAME:
+                scn_pack_text(packer, refusal->value);
+                break;
+        case SCN_FIELD_TRANSLATION:
+                pack_float_array(packer, trs->t, 3);
+                break;
+        case SCN_FIELD_ROTATION:
+                pack_float_array(packer, trs->r, 4);
+                break;
+        case SCN_FIELD_SCALE:
+                pack_float_array(packer, trs->s, 3);
+                break;
+        case SCN_FIELD_PLACE:
+        case SCN_FIELD_PROPERTY:
+                scn_pack_raw(packer, refusal->value);
+                break;
+        }
+}
+
+static bool has_trs(enum scn_error error, const struct scn_refusal *refusal)
+{
+        return error == SCN_E_CONFLICT && refusal->field >= SCN_FIELD_TRANSLATION && refusal->field <= SCN_FIELD_SCALE;
+}
+
 /* What was in the way, as far as there is something to say. */
 static void pack_detail(struct scn_packer *packer, enum scn_error error, const struct scn_refusal *refusal)
 {
         const bool has_field = refusal->field != SCN_FIELD_COUNT || error == SCN_E_CONFLICT;
         const bool has_other = !scn_uid_is_none(refusal->other);
         const bool has_key = refusal->key.data != NULL;
-        const bool has_value = refusal->value.data != NULL;
+        const bool has_value = refusal->value.data != NULL || has_trs(error, refusal);
         const bool has_revision = refusal->revision != 0;
-        scn_pack_map(packer, (uint32_t)has_field + has_other + has_key + has_value + has_revision);
+        const bool has_residual = error == SCN_E_SHEAR;
+        scn_pack_map(packer, (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual);
         if (has_field) {
                 scn_pack_cstring(packer, "field");
                 scn_pack_cstring(packer, field_names[refusal->field]);
@@ -124,15 +167,15 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         }
         if (has_value) {
                 scn_pack_cstring(packer, "value");
-                if (refusal->field == SCN_FIELD_NAME) {
-                        scn_pack_text(packer, refusal->value);
-                } else {
-                        scn_pack_raw(packer, refusal->value);
-                }
+                pack_value(packer, refusal);
         }
         if (has_revision) {
                 scn_pack_cstring(packer, "rev");
                 scn_pack_uint(packer, refusal->revision);
+        }
+        if (has_residual) {
+                scn_pack_cstring(packer, "residual");
+                scn_pack_double(packer, refusal->residual);
         }
 }
 

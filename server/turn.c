@@ -216,7 +216,7 @@ static void apply_edit(struct scn_batch *batch, const struct taken *taken)
         }
         struct scn_buffer payload;
         scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        error = scn_answer_encode_applied(taken->number, changes, document, &payload);
+        error = scn_answer_encode_applied(taken->number, changes, &taken->edit, &payload);
         const bool is_changed = scn_changes_count(changes) > 0;
         const struct scn_slice answer = {payload.data, (uint32_t)payload.size};
         if (error == SCN_OK && is_changed) {
