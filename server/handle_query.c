@@ -374,6 +374,7 @@ void scn_query_digest(
         const struct scn_document *document, const struct scn_message_digest *message, struct scn_answers *answers)
 {
         struct scn_digests digests = scn_document_digests(document);
+        const uint32_t mask = message->mask == SCN_ABSENT ? SCN_MASK_ALL : (uint32_t)message->mask;
         if (message->node.kind != SCN_REF_NONE) {
                 scn_node_id id;
                 const enum scn_error error = scn_document_find(document, &message->node, &id);
@@ -381,7 +382,12 @@ void scn_query_digest(
                         scn_answers_fail(answers, error);
                         return;
                 }
-                digests = scn_document_subtree_digests(document, id, SCN_MASK_ALL);
+                digests = scn_document_subtree_digests(document, id, mask);
+        }
+        for (uint32_t channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
+                if ((mask >> channel & 1) == 0) {
+                        digests.channels[channel] = (struct scn_digest){0, 0};
+                }
         }
         struct scn_buffer body;
         scn_buffer_init(&body, BODY_BYTES_MAX);

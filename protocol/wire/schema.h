@@ -78,7 +78,8 @@
 #define SCN_FIELDS_OF_digest(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, REF, node, O, "top of the subtree; absent: the document")                                                 \
-        F(m, RAW, at, O, "revision or time")
+        F(m, RAW, at, O, "revision or time")                                                                           \
+        F(m, UINT, mask, O, "channels; absent: all")
 
 #define SCN_FIELDS_OF_log(F, m)                                                                                        \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
@@ -152,7 +153,7 @@
 #define SCN_FIELDS_OF_delta(F, m)                                                                                      \
         F(m, UINT, view, M, "the client's number of the view")                                                         \
         F(m, UINT, to, M, "revision the view is at after this")                                                        \
-        F(m, UINT, back, M, "to - from: how far it reaches back; from 0: the whole view, forget all you had")          \
+        F(m, UINT, back, M, "to - from: it takes any state of the view from that revision on to this one")             \
         F(m, RAW, columns, M, "map of columns")                                                                        \
         F(m, BOOL, more, O, "further parts follow; apply them together")
 
