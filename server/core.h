@@ -108,6 +108,7 @@ struct scn_session {
         uint64_t repeat_number;
         struct scn_digest repeat_hash; /* ... if it is the same edit */
         bool has_stopped_reading;
+        bool has_sent_preface;
         bool has_no_more_input;
         uint32_t answers_due;            /* edits in the room's batch */
         struct scn_queued *staged_first; /* parts of an edit that has more to come, in order */
@@ -188,6 +189,12 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
 /* A frame around a message, with one reference; NULL: out of memory or too large. */
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
+/* Answers a message that is not worked off: an edit, undo or redo with `refused`, for its number is not a request's;
+ * all else with `failed`. */
+void scn_session_reject(
+        struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text);
+/* Notes that a number was answered. */
+void scn_session_use_number(struct scn_session *session, uint64_t number);
 /* Says why, and ends the session once that has gone out. It stays in its room until it is destroyed, so this may be
  * called from anywhere. */
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text);

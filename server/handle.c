@@ -90,11 +90,6 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
         message.as.welcome.session = session->number;
         message.as.welcome.limits = (struct scn_slice){limits.data, (uint32_t)limits.size};
         message.as.welcome.agent = text_of(session->server->options.agent);
-        struct scn_shared_bytes *preface = scn_shared_bytes_create(scn_preface, SCN_PREFACE_BYTES);
-        if (preface != NULL) {
-                scn_session_send_shared(session, preface);
-                scn_shared_bytes_unref(preface);
-        }
         scn_session_send(session, &message);
         scn_buffer_finish(&limits);
 }
@@ -305,7 +300,7 @@ static bool handle_view(struct scn_session *session, const struct scn_message_vi
 static uint64_t request_of(const struct scn_message *message)
 {
         /* By convention the first member; see note_request() in message.c. */
-        return message->as.ping.request;
+        return message->kind == SCN_MESSAGE_unview ? SCN_ABSENT : message->as.ping.request;
 }
 
 static bool on_ping(struct scn_session *session, const struct scn_message *message)
@@ -461,7 +456,7 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
                         return false;
                 }
                 if (handlers[i].needs_room && session->state != SCN_SESSION_OPEN) {
-                        scn_session_fail(session, request_of(message), SCN_E_NOT_OPEN, NULL);
+                        scn_session_reject(session, message->kind, request_of(message), SCN_E_NOT_OPEN, NULL);
                         return true;
                 }
                 return handlers[i].handle(session, message);

@@ -311,9 +311,14 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
                 scn_session_fail(session, request, SCN_E_BUSY, "the document is just being closed");
                 return;
         }
+        if (name.size == 0) {
+                session->state = SCN_SESSION_KNOWN;
+                scn_session_fail(session, request, SCN_E_BAD_NAME, NULL);
+                return;
+        }
         const bool is_new = room == NULL;
         if (is_new) {
-                room = server->rooms_count < SCN_ROOMS_MAX && name.size > 0 ? create_room(server, name) : NULL;
+                room = server->rooms_count < SCN_ROOMS_MAX ? create_room(server, name) : NULL;
         }
         if (room == NULL || (is_new && !submit_open(room, create))) {
                 session->state = SCN_SESSION_KNOWN;

@@ -127,9 +127,26 @@ struct scn_shared_bytes *scn_session_frame(const struct scn_message *message)
         return shared;
 }
 
+/* The stream to the client begins with the preface, whatever comes first. */
+static bool send_preface(struct scn_session *session)
+{
+        struct scn_shared_bytes *preface = scn_shared_bytes_create(scn_preface, SCN_PREFACE_BYTES);
+        if (preface == NULL) {
+                return false;
+        }
+        session->has_sent_preface = true;
+        scn_session_send_shared(session, preface);
+        scn_shared_bytes_unref(preface);
+        return true;
+}
+
 void scn_session_send(struct scn_session *session, const struct scn_message *message)
 {
         if (session->state == SCN_SESSION_ENDED) {
+                return;
+        }
+        if (!session->has_sent_preface && !send_preface(session)) {
+                cut(session);
                 return;
         }
         struct scn_shared_bytes *frame = scn_session_frame(message);
@@ -146,20 +163,27 @@ static struct scn_slice text_of(const char *text)
         return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
 }
 
-void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text)
+static void send_failed(
+        struct scn_session *session, uint64_t request, enum scn_error error, const char *text, bool closes)
 {
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_failed);
         message.as.failed.request = request;
         message.as.failed.code = text_of(scn_error_code(error));
         message.as.failed.text = text_of(text != NULL ? text : scn_error_text(error));
+        message.as.failed.closes = closes;
         scn_session_send(session, &message);
+}
+
+void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text)
+{
+        send_failed(session, request, error, text, false);
 }
 
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text)
 {
         if (session->state != SCN_SESSION_ENDED) {
-                scn_session_fail(session, SCN_ABSENT, error, text);
+                send_failed(session, SCN_ABSENT, error, text, true);
                 session->state = SCN_SESSION_ENDED;
                 wake(session);
         }
@@ -300,6 +324,34 @@ static struct scn_slice payload_of(const struct scn_queued *queued)
         return (struct scn_slice){queued->payload, queued->size};
 }
 
+/* A number that was answered is used up, lest the next one leaves a gap. */
+void scn_session_use_number(struct scn_session *session, uint64_t number)
+{
+        if (session->state == SCN_SESSION_OPEN && number > session->last_number &&
+                (!session->has_number || number == session->last_number + 1)) {
+                session->last_number = number;
+                session->has_number = true;
+        }
+}
+
+void scn_session_reject(
+        struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text)
+{
+        const bool has_number =
+                kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
+        if (!has_number || request == SCN_ABSENT) {
+                scn_session_fail(session, request, error, text);
+                return;
+        }
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_refused);
+        message.as.refused.number = request;
+        message.as.refused.code = text_of(scn_error_code(error));
+        message.as.refused.text = text_of(text != NULL ? text : scn_error_text(error));
+        scn_session_use_number(session, request);
+        scn_session_send(session, &message);
+}
+
 /* A message that cannot be read is answered, and the connection goes on: the framing is whole (CASES B41). */
 static void answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
 {
@@ -310,7 +362,7 @@ static void answer_fault(struct scn_session *session, enum scn_error error, cons
         if (session->state == SCN_SESSION_NEW) {
                 scn_session_end(session, error, text);
         } else {
-                scn_session_fail(session, fault->request, error, text);
+                scn_session_reject(session, fault->number, fault->request, error, text);
         }
 }
 

@@ -349,28 +349,31 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         bool is_repeat;
         const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &fault);
         SCN_ASSERT(decoded == SCN_OK); /* it was read once already, when it came to the head */
-        if (message.kind != SCN_MESSAGE_edit) {
-                if (message.kind == SCN_MESSAGE_undo || message.kind == SCN_MESSAGE_redo) {
-                        refuse_now(session, message.as.undo.number, SCN_E_UNSUPPORTED);
-                        return true;
-                }
+        if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo &&
+                message.kind != SCN_MESSAGE_redo) {
                 return false; /* a view, which waits for the publish point */
         }
-        const enum scn_error error = check_number(session, message.as.edit.number, &is_repeat);
-        const bool is_torn = session->staged_first != NULL && session->staged_number != message.as.edit.number;
+        const uint64_t number = message.as.edit.number; /* the first field of all three */
+        const enum scn_error error = check_number(session, number, &is_repeat);
+        const bool is_torn = session->staged_first != NULL && session->staged_number != number;
         if (error != SCN_OK || is_torn) {
                 scn_session_drop_staged(session);
-                refuse_now(session, message.as.edit.number, error != SCN_OK ? error : SCN_E_GAP);
+                refuse_now(session, number, error != SCN_OK ? error : SCN_E_GAP);
+                return true;
+        }
+        if (message.kind != SCN_MESSAGE_edit) {
+                scn_session_use_number(session, number);
+                refuse_now(session, number, is_repeat ? SCN_E_NOT_APPLIED : SCN_E_UNSUPPORTED);
                 return true;
         }
         if (message.as.edit.more) {
-                stage_part(session, message.as.edit.number, payload);
+                stage_part(session, number, payload);
                 return true;
         }
         const struct scn_digest hash = chain_hash(session, payload);
         if (is_repeat) {
                 session->has_repeat = true;
-                session->repeat_number = message.as.edit.number;
+                session->repeat_number = number;
                 session->repeat_hash = hash;
                 return false;
         }

@@ -146,9 +146,10 @@
         F(m, RAW, detail, O, "map: what was in the way")
 
 #define SCN_FIELDS_OF_failed(F, m)                                                                                     \
-        F(m, UINT, request, O, "which request; absent: the connection, which then closes")                             \
+        F(m, UINT, request, O, "which request; absent: none, or none that could be read")                              \
         F(m, TEXT, code, M, "why, as a word")                                                                          \
-        F(m, TEXT, text, M, "why, for people")
+        F(m, TEXT, text, M, "why, for people")                                                                         \
+        F(m, BOOL, closes, O, "it ends the connection: nothing follows")
 
 #define SCN_FIELDS_OF_delta(F, m)                                                                                      \
         F(m, UINT, view, M, "the client's number of the view")                                                         \

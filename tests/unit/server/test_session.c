@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* What a connection hears when it says something wrong. */
+
+#include "tests/lib/hub.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+/* All that the server has to say, as bytes. */
+static size_t output_of(struct peer *peer, uint8_t *bytes, size_t size_max)
+{
+        struct scn_slice slices[8];
+        const size_t count = scn_session_output(peer->session, slices, 8);
+        size_t size = 0;
+        for (size_t i = 0; i < count; i++) {
+                cr_assert_leq(size + slices[i].size, size_max);
+                memcpy(bytes + size, slices[i].data, slices[i].size);
+                size += slices[i].size;
+        }
+        return size;
+}
+
+static bool is_text(struct scn_slice text, const char *expected)
+{
+        return text.size == strlen(expected) && memcmp(text.data, expected, text.size) == 0;
+}
+
+SCN_TEST(session, begins_its_stream_with_the_preface_even_if_a_failure_is_all_there_is_to_say)
+{
+        static const char *const bad[] = {"GET / HTTP/1.1\r\n\r\n", "SCENED\x01\n\xc4\x02\x92\x14"};
+        struct hub hub;
+        hub_start(&hub);
+        for (size_t i = 0; i < 2; i++) {
+                struct peer peer;
+                uint8_t bytes[512];
+                peer_connect(&peer, &hub);
+                peer_send_bytes(&peer, bad[i], strlen(bad[i]));
+                cr_assert_gt(output_of(&peer, bytes, sizeof bytes), SCN_PREFACE_BYTES);
+                cr_assert(memcmp(bytes, scn_preface, SCN_PREFACE_BYTES) == 0);
+                peer_close(&peer);
+        }
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, says_whether_a_failure_ends_the_connection)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "island");
+        peer_send_bytes(&peer, "\xc4\x02\x91\x3f", 4);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_failed);
+        cr_assert_eq(message.as.failed.request, SCN_ABSENT);
+        cr_assert_not(message.as.failed.closes);
+        cr_assert_not(peer_has_ended(&peer));
+        peer_send_bytes(&peer, "\xc1", 1);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_failed);
+        cr_assert(message.as.failed.closes);
+        cr_assert(peer_has_ended(&peer));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+/* Numbers of edits and of requests are two rows: an answer must not be taken for the other's. */
+SCN_TEST(session, refuses_an_edit_that_cannot_be_read_under_its_number_and_counts_it)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "island");
+        peer_send_bytes(&peer, "\xc4\x03\x92\x03\x01", 5);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_refused);
+        cr_assert_eq(message.as.refused.number, 1);
+        cr_assert(is_text(message.as.refused.code, "missing_field"));
+        cr_assert(is_text(message.as.refused.text, "edit.ops: a field that must be there is absent"));
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit_as(&peer, 2, &op, 1);
+        cr_assert_eq(peer_expect(&peer, SCN_MESSAGE_applied).as.applied.number, 2);
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, counts_the_number_of_an_undo_that_is_refused)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "island");
+        scn_message_init(&message, SCN_MESSAGE_undo);
+        message.as.undo.number = 1;
+        peer_send(&peer, &message);
+        (void)peer_expect(&peer, SCN_MESSAGE_refused);
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit_as(&peer, 2, &op, 1);
+        cr_assert_eq(peer_expect(&peer, SCN_MESSAGE_applied).as.applied.number, 2);
+        scn_message_init(&message, SCN_MESSAGE_redo);
+        message.as.redo.number = 4;
+        peer_send(&peer, &message);
+        peer_expect_code(&peer, SCN_MESSAGE_refused, "gap");
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, answers_by_kind_before_a_document_is_open)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_connect(&peer, &hub);
+        peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(1);
+        peer_send(&peer, &message);
+        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit_as(&peer, 7, &op, 1);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_refused);
+        cr_assert_eq(message.as.refused.number, 7);
+        cr_assert(is_text(message.as.refused.code, "not_open"));
+        scn_message_init(&message, SCN_MESSAGE_unview);
+        message.as.unview.view = 3;
+        peer_send(&peer, &message);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_failed);
+        cr_assert_eq(message.as.failed.request, SCN_ABSENT, "a view's number is no request's");
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 4;
+        message.as.open.document = scene_text("");
+        peer_send(&peer, &message);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.as.failed.request, 4);
+        cr_assert(is_text(message.as.failed.code, "bad_name"));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
