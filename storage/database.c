@@ -26,9 +26,24 @@
 
 /* ------------------------------------------------------------- the border */
 
-static bool is_disk_full(struct scn_database *database)
+/* errno behind an I/O error. What SQLite keeps for the connection is not set by a commit: then the write-ahead file
+ * knows. */
+static int system_reason(struct scn_database *database, int code)
 {
-        const int reason = sqlite3_system_errno(database->handle);
+        sqlite3_file *wal = NULL;
+        int reason = 0;
+
+        if ((code & 0xff) != SQLITE_IOERR && (code & 0xff) != SQLITE_CANTOPEN)
+                return 0;
+        if (code == SQLITE_IOERR_WRITE &&
+                sqlite3_file_control(database->handle, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &wal) == SQLITE_OK &&
+                wal != NULL && wal->pMethods != NULL)
+                wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &reason);
+        return reason != 0 ? reason : sqlite3_system_errno(database->handle);
+}
+
+static bool is_disk_full(int reason)
+{
         return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
 }
 
@@ -57,7 +72,7 @@ static enum scn_error map_code(struct scn_database *database, int code)
                 return SCN_E_CORRUPT;
         case SQLITE_IOERR:
         case SQLITE_CANTOPEN:
-                return is_disk_full(database) ? SCN_E_STORAGE_FULL : SCN_E_STORAGE_FAILED;
+                return is_disk_full(system_reason(database, code)) ? SCN_E_STORAGE_FULL : SCN_E_STORAGE_FAILED;
         default:
                 return SCN_E_STORAGE_FAILED;
         }
@@ -66,13 +81,11 @@ static enum scn_error map_code(struct scn_database *database, int code)
 static enum scn_error map_as(
         struct scn_database *database, enum scn_error error, int code, struct scn_storage_fault *fault)
 {
-        const int reason = sqlite3_system_errno(database->handle);
-        const bool is_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+        const int reason = system_reason(database, code);
         const char *name = strrchr(database->path, '/');
 
         return scn_fault_set(fault, error, 0, code, "%s: %s%s%s", name != NULL ? name + 1 : database->path,
-                sqlite3_errmsg(database->handle), is_system && reason != 0 ? ": " : "",
-                is_system && reason != 0 ? strerrordesc_np(reason) : "");
+                sqlite3_errmsg(database->handle), reason != 0 ? ": " : "", reason != 0 ? strerrordesc_np(reason) : "");
 }
 
 enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault)
@@ -237,10 +250,19 @@ static enum scn_error check_identity(
         return SCN_OK;
 }
 
-/* From here on the file may be changed: WAL mode, our format, and nothing left in the write-ahead file.
+/* Moves what stands in the write-ahead file to its place.
  *
- * What is left there came from a process that died. If that happened because of a failed fsync, some of it
- * may be in the system's cache only, and no later fsync would write it. Moving it to its place writes it again. */
+ * What is there when the file is opened came from a process that died. If that happened because of a failed fsync,
+ * some of it may be in the system's cache only, and no later fsync would write it. Moving it writes it again. */
+static enum scn_error settle_wal(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        const int code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+        database->is_unsettled = code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY;
+        return database->is_unsettled ? scn_database_map(database, code, fault) : SCN_OK;
+}
+
+/* From here on the file may be changed: WAL mode, our format, and nothing left in the write-ahead file. */
 static enum scn_error prepare_for_writing(struct scn_database *database, struct scn_storage_fault *fault)
 {
         int code = execute_sql(database, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
@@ -250,10 +272,9 @@ static enum scn_error prepare_for_writing(struct scn_database *database, struct 
                 error = scn_schema_upgrade(database, scn_schema_steps, scn_schema_version, fault);
         if (error != SCN_OK)
                 return error;
-        code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-        if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
-                return scn_database_map(database, code, fault);
-        return SCN_OK;
+        error = settle_wal(database, fault);
+        /* Whoever has a full disk wants to read nevertheless; before something is written, it is tried again. */
+        return error == SCN_E_STORAGE_FULL ? SCN_OK : error;
 }
 
 static enum scn_error look_for(const struct scn_database *database, struct scn_storage_fault *fault)
@@ -426,6 +447,11 @@ enum scn_error scn_database_begin_write(struct scn_database *database, struct sc
         SCN_ASSERT(sqlite3_get_autocommit(database->handle) != 0);
         if (database->has_no_verdict)
                 return no_verdict_fault(database, fault);
+        if (database->is_unsettled) {
+                const enum scn_error error = settle_wal(database, fault);
+                if (error != SCN_OK)
+                        return error;
+        }
         return scn_database_execute(database, SCN_STATEMENT_BEGIN_WRITE, fault);
 }
 

@@ -104,6 +104,7 @@ struct scn_database {
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
         bool is_writer;
         bool has_no_verdict; /* a commit failed without verdict: nothing more is written here */
+        bool is_unsettled;   /* the disk was too full for what stood in the write-ahead file at opening */
         bool is_impatient;   /* locks are not waited for */
         uint32_t busy_timeout_ms;
         uint64_t busy_waited_us; /* for the lock that is waited for now */

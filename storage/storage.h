@@ -143,7 +143,8 @@ struct scn_journal_options {
 };
 
 /* Opens a document. With SCN_JOURNAL_WRITE an older file is first brought to this version, step by step, and what
- * an earlier process left in the write-ahead file is put in its place, durably.
+ * an earlier process left in the write-ahead file is put in its place, durably (on a full disk: before the first
+ * write, which is refused as SCN_E_STORAGE_FULL until then; reading works).
  *
  * The caller owns the handle and ends it with scn_journal_close(). `options` NULL: for writing, with defaults.
  * Errors: SCN_E_NO_DOCUMENT, SCN_E_BAD_NAME, SCN_E_NOT_A_DOCUMENT, SCN_E_NEWER_FORMAT, SCN_E_CORRUPT,

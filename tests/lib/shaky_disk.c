@@ -33,6 +33,36 @@ struct image {
 static struct image images[FILES_MAX];
 static size_t images_count;
 
+/* The block may be longer than the size: it grows by steps. */
+static void resize(uint8_t **bytes, size_t *size, size_t wanted)
+{
+        const size_t step = (size_t)1 << 16;
+        uint8_t *moved = *bytes;
+
+        if (moved == NULL || (wanted + 1 + step - 1) / step != (*size + 1 + step - 1) / step)
+                moved = realloc(*bytes, (wanted + 1 + step - 1) / step * step);
+        if (moved == NULL)
+                abort();
+        if (wanted > *size)
+                memset(moved + *size, 0, wanted - *size);
+        *bytes = moved;
+        *size = wanted;
+}
+
+static void read_image(struct image *image)
+{
+        FILE *file = fopen(image->path, "rb");
+
+        if (file == NULL)
+                return;
+        fseek(file, 0, SEEK_END);
+        resize(&image->bytes, &image->size, (size_t)ftell(file));
+        rewind(file);
+        if (image->size != 0 && fread(image->bytes, image->size, 1, file) != 1)
+                abort();
+        fclose(file);
+}
+
 static struct image *find_image(const char *path, bool may_add)
 {
         for (size_t i = 0; i < images_count; i++) {
@@ -42,7 +72,7 @@ static struct image *find_image(const char *path, bool may_add)
         if (!may_add || images_count == FILES_MAX)
                 return NULL;
         struct image *image = &images[images_count++];
-        *image = (struct image){.last = NULL};
+        *image = (struct image){.last = &image->first};
         snprintf(image->path, sizeof image->path, "%s", path);
         return image;
 }
@@ -65,8 +95,6 @@ static void note_change(const char *path, int64_t offset, const void *bytes, siz
 
         if (image == NULL || change == NULL)
                 abort();
-        if (image->last == NULL)
-                image->last = &image->first;
         *change = (struct change){.offset = offset, .size = size};
         if (bytes != NULL) {
                 change->bytes = malloc(size);
@@ -78,18 +106,6 @@ static void note_change(const char *path, int64_t offset, const void *bytes, siz
         image->last = &change->next;
 }
 
-static void resize(uint8_t **bytes, size_t *size, size_t wanted)
-{
-        uint8_t *moved = realloc(*bytes, wanted + 1);
-
-        if (moved == NULL)
-                abort();
-        if (wanted > *size)
-                memset(moved + *size, 0, wanted - *size);
-        *bytes = moved;
-        *size = wanted;
-}
-
 /* random NULL: all of it. */
 static void apply_change(uint8_t **bytes, size_t *size, const struct change *change, struct scn_random *random)
 {
@@ -99,6 +115,8 @@ static void apply_change(uint8_t **bytes, size_t *size, const struct change *cha
                 return;
         }
         const size_t start = (size_t)change->offset;
+        if (random == NULL && start + change->size > *size)
+                resize(bytes, size, start + change->size);
         for (size_t at = 0; at < change->size; at += SECTOR_BYTES) {
                 const size_t piece = change->size - at < SECTOR_BYTES ? change->size - at : SECTOR_BYTES;
                 if (random != NULL && !scn_random_chance(random, 50))
@@ -129,6 +147,15 @@ static void forget(struct image *image)
                 image->last = &image->first;
 }
 
+void scn_shaky_cut_synced(const char *path, size_t size)
+{
+        struct image *image = find_image(path, false);
+
+        if (image == NULL || size > image->size)
+                abort();
+        resize(&image->bytes, &image->size, size);
+}
+
 void scn_shaky_reset(void)
 {
         while (images_count != 0)
@@ -136,13 +163,15 @@ void scn_shaky_reset(void)
         scn_shaky = (struct scn_shaky){0};
 }
 
-void scn_shaky_lose_power(const char *directory, uint64_t seed)
+void scn_shaky_lose_power(const char *from, const char *to, uint64_t seed)
 {
         struct scn_random random = scn_random_from_seed(seed);
 
         for (size_t i = 0; i < images_count; i++) {
                 const char *name = strrchr(images[i].path, '/');
                 char path[1024];
+                if (strncmp(images[i].path, from, strlen(from)) != 0)
+                        continue;
                 uint8_t *bytes = NULL;
                 size_t size = 0;
                 resize(&bytes, &size, images[i].size);
@@ -150,7 +179,7 @@ void scn_shaky_lose_power(const char *directory, uint64_t seed)
                         memcpy(bytes, images[i].bytes, size);
                 for (const struct change *change = images[i].first; change != NULL; change = change->next)
                         apply_change(&bytes, &size, change, &random);
-                snprintf(path, sizeof path, "%s%s", directory, name);
+                snprintf(path, sizeof path, "%s%s", to, name);
                 FILE *file = fopen(path, "wb");
                 if (file == NULL || (size != 0 && fwrite(bytes, size, 1, file) != 1) || fclose(file) != 0)
                         abort();
@@ -348,6 +377,9 @@ static int shaky_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, in
         (void)vfs;
 
         *shaky = (struct shaky_file){.path = path != NULL ? path : "", .real = (sqlite3_file *)(shaky + 1)};
+        /* Before SQLite has it open: closing a file drops the locks that the process has on it. */
+        if (path != NULL && find_image(path, false) == NULL)
+                read_image(find_image(path, true));
         const int code = real_vfs()->xOpen(real_vfs(), path, shaky->real, flags, flags_out);
         if (shaky->real->pMethods != NULL)
                 shaky->base.pMethods = &shaky_methods;
@@ -371,6 +403,8 @@ void scn_shaky_install(void)
 {
         sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
 
+        if (usual == &shaky_vfs)
+                return;
         shaky_vfs = *usual;
         shaky_vfs.zName = "shaky";
         shaky_vfs.pNext = NULL;

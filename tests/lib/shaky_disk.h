@@ -6,7 +6,8 @@
 /* A disk that fails when it is told to: an SQLite VFS over the usual one, made the default by scn_shaky_install(), so
  * that everything opened afterwards in this process goes through it. It counts the operations that change files
  * (writes, truncations, deletions, syncs), lets one of them fail, and remembers what has been synced, so that a loss
- * of power can be acted out: what was written since the last sync may or may not be there. */
+ * of power can be acted out: what was written since the last sync may or may not be there. Of a file that is there
+ * when it is first opened all has been synced. */
 
 #include <scn/types.h>
 
@@ -33,9 +34,11 @@ extern struct scn_shaky scn_shaky;
 
 void scn_shaky_install(void);
 
-/* Writes to another directory what the files may look like after a loss of power: what was synced and, of
+/* Writes to another directory what the files of one directory may look like after a loss of power: what was synced and, of
  * what was written since, what `seed` chooses, in pieces of 512 bytes. */
-void scn_shaky_lose_power(const char *directory, uint64_t seed);
+void scn_shaky_lose_power(const char *from, const char *to, uint64_t seed);
+/* What the file has beyond so many bytes is in the system's cache only. The file must have been opened. */
+void scn_shaky_cut_synced(const char *path, size_t size);
 /* Forgets all files. To be called when nothing is open. */
 void scn_shaky_reset(void);
 
