@@ -11,6 +11,7 @@
 #include "client/scenectl/json_read.h"
 #include "client/scenectl/json_value.h"
 #include "protocol/base/bytes.h"
+#include "protocol/scene/transform.h"
 
 /* Members of the file that are looked at; "left out" ones are counted, with a note. */
 /*      name                  word                  left out */
@@ -76,7 +77,16 @@ struct scn_gltf_file {
         struct scn_buffer canonical;
 };
 
+/* --- gltf_read.c --- */
+
+void scn_gltf_file_init(struct scn_gltf_file *file, const struct scn_gltf_read_options *options,
+        struct scn_gltf_nodes *nodes_out, struct scn_gltf_report *report);
+void scn_gltf_file_finish(struct scn_gltf_file *file);
+
 /* --- gltf_parse.c --- */
+
+/* Room for so many nodes and their children, each node with a uid and no parent. */
+SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_reserve(struct scn_gltf_file *file, uint32_t nodes_count);
 
 /* The whole JSON, up to nodes and tops. */
 SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_parse(struct scn_gltf_file *file);
@@ -103,6 +113,16 @@ SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_index(struct scn_gltf_file *file
 
 SCN_NODISCARD enum scn_gltf_fault scn_gltf_node_parse(
         struct scn_gltf_file *file, uint32_t index, struct scn_slice piece);
+
+/* Takes a finite matrix apart; notes shear. The name must be set. */
+SCN_NODISCARD enum scn_gltf_fault scn_gltf_node_set_matrix(
+        struct scn_gltf_file *file, uint32_t index, const struct scn_affine64 *matrix);
+/* The value is in the arena already. One node's properties are added before the next one's. */
+SCN_NODISCARD enum scn_gltf_fault scn_gltf_node_add_property(
+        struct scn_gltf_file *file, uint32_t index, const char *key, size_t size, struct scn_slice value);
+/* A property {"index": number, "name": name}; without a name when there is none. */
+SCN_NODISCARD enum scn_gltf_fault scn_gltf_node_add_reference(
+        struct scn_gltf_file *file, uint32_t index, const char *key, uint32_t number, struct scn_slice name);
 
 /* --- gltf_tree.c --- */
 

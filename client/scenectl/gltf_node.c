@@ -122,11 +122,34 @@ static enum scn_gltf_fault read_floats(struct reading *reading, const char *what
         return fault;
 }
 
+/* What is as by default need not be said. */
+static uint32_t fields_of(const struct scn_trs *trs)
+{
+        const struct scn_trs usual = SCN_TRS_IDENTITY;
+
+        return (memcmp(trs->t, usual.t, sizeof usual.t) != 0 ? SCN_FIELDS_TRANSLATION : 0) |
+                (memcmp(trs->r, usual.r, sizeof usual.r) != 0 ? SCN_FIELDS_ROTATION : 0) |
+                (memcmp(trs->s, usual.s, sizeof usual.s) != 0 ? SCN_FIELDS_SCALE : 0);
+}
+
+enum scn_gltf_fault scn_gltf_node_set_matrix(
+        struct scn_gltf_file *file, uint32_t index, const struct scn_affine64 *matrix)
+{
+        struct scn_gltf_node *node = &file->nodes[index];
+        double residual;
+
+        node->trs = scn_transform_decompose(matrix, &residual);
+        node->fields = fields_of(&node->trs);
+        if (scn_transform_check(node->trs.s, 3) != SCN_OK || scn_transform_check(node->trs.r, 4) != SCN_OK)
+                return scn_gltf_file_refuse(file, SCN_GLTF_RANGE, index, "matrix: its columns are too long");
+        if (residual > SCN_SHEAR_TOLERANCE)
+                scn_gltf_report_add(file->report, SCN_GLTF_NOTE_SHEAR, index, residual, node->name);
+        return SCN_GLTF_OK;
+}
+
 static enum scn_gltf_fault read_matrix(struct reading *reading, bool *is_given_out)
 {
-        struct scn_trs *trs = &reading->node->trs;
         double matrix[16];
-        double residual;
         struct scn_affine64 affine;
         enum scn_gltf_fault fault = read_numbers(reading, "matrix", 16, matrix, is_given_out);
 
@@ -139,12 +162,7 @@ static enum scn_gltf_fault read_matrix(struct reading *reading, bool *is_given_o
                 for (uint32_t row = 0; row < 3; row++)
                         affine.m[4 * row + column] = matrix[4 * column + row];
         }
-        *trs = scn_transform_decompose(&affine, &residual);
-        if (scn_transform_check(trs->s, 3) != SCN_OK || scn_transform_check(trs->r, 4) != SCN_OK)
-                return refuse(reading, SCN_GLTF_RANGE, "matrix: its columns are too long");
-        if (residual > SCN_SHEAR_TOLERANCE)
-                note(reading, SCN_GLTF_NOTE_SHEAR, residual, reading->node->name);
-        return SCN_GLTF_OK;
+        return scn_gltf_node_set_matrix(reading->file, reading->index, &affine);
 }
 
 static enum scn_gltf_fault read_rotation(struct reading *reading)
@@ -162,16 +180,6 @@ static enum scn_gltf_fault read_rotation(struct reading *reading)
         if (was_changed)
                 note(reading, SCN_GLTF_NOTE_NORMALISED, length, reading->node->name);
         return SCN_GLTF_OK;
-}
-
-/* What is as by default need not be said. */
-static uint32_t fields_of(const struct scn_trs *trs)
-{
-        const struct scn_trs usual = SCN_TRS_IDENTITY;
-
-        return (memcmp(trs->t, usual.t, sizeof usual.t) != 0 ? SCN_FIELDS_TRANSLATION : 0) |
-                (memcmp(trs->r, usual.r, sizeof usual.r) != 0 ? SCN_FIELDS_ROTATION : 0) |
-                (memcmp(trs->s, usual.s, sizeof usual.s) != 0 ? SCN_FIELDS_SCALE : 0);
 }
 
 static enum scn_gltf_fault read_transform(struct reading *reading)
@@ -197,22 +205,25 @@ static enum scn_gltf_fault read_transform(struct reading *reading)
 
 /* --- Properties --- */
 
-static enum scn_gltf_fault add_property(struct reading *reading, const char *key, size_t size, struct scn_slice value)
+enum scn_gltf_fault scn_gltf_node_add_property(
+        struct scn_gltf_file *file, uint32_t index, const char *key, size_t size, struct scn_slice value)
 {
-        struct scn_gltf_nodes *out = reading->file->out;
-        const struct scn_limits *limits = &reading->file->options->limits;
+        struct scn_gltf_nodes *out = file->out;
+        struct scn_gltf_node *node = &file->nodes[index];
+        const struct scn_limits *limits = &file->options->limits;
 
+        SCN_ASSERT(node->properties_first + node->properties_count == out->properties_count);
         if (size == 0 || size > limits->key_bytes_max)
-                return refuse(reading, SCN_GLTF_KEY_TOO_LONG, key);
-        if (reading->node->properties_count == limits->properties_max)
-                return refuse(reading, SCN_GLTF_TOO_MANY_PROPS, key);
+                return scn_gltf_file_refuse(file, SCN_GLTF_KEY_TOO_LONG, index, key);
+        if (node->properties_count == limits->properties_max)
+                return scn_gltf_file_refuse(file, SCN_GLTF_TOO_MANY_PROPS, index, key);
         const struct scn_slice name = scn_arena_copy(&out->arena, key, (uint32_t)size);
         if (name.data == NULL ||
                 !scn_grow((void **)&out->properties, &out->properties_capacity, sizeof *out->properties,
                         out->properties_count + 1, SIZE_MAX / 64))
-                return refuse(reading, SCN_GLTF_NO_MEMORY, "");
+                return scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, index, "");
         out->properties[out->properties_count++] = (struct scn_property){name, value};
-        reading->node->properties_count++;
+        node->properties_count++;
         return SCN_GLTF_OK;
 }
 
@@ -222,7 +233,8 @@ static enum scn_gltf_fault add_value(
         struct scn_slice packed;
         enum scn_gltf_fault fault = scn_gltf_file_pack(reading->file, value, style, reading->index, key, &packed);
 
-        return fault != SCN_GLTF_OK ? fault : add_property(reading, key, size, packed);
+        return fault != SCN_GLTF_OK ? fault
+                                    : scn_gltf_node_add_property(reading->file, reading->index, key, size, packed);
 }
 
 static enum scn_gltf_fault add_plain(struct reading *reading, const char *key, const json_t *value)
@@ -230,26 +242,25 @@ static enum scn_gltf_fault add_plain(struct reading *reading, const char *key, c
         return add_value(reading, key, strlen(key), value, SCN_JSON_PLAIN);
 }
 
-/* {"index": 3, "name": "Hull"}; without a name when there is none. */
-static enum scn_gltf_fault add_reference(
-        struct reading *reading, const char *key, uint32_t index, struct scn_slice name)
+enum scn_gltf_fault scn_gltf_node_add_reference(
+        struct scn_gltf_file *file, uint32_t index, const char *key, uint32_t number, struct scn_slice name)
 {
         struct scn_slice value;
-        struct scn_packer packer = scn_packer_to(&reading->file->packed);
+        struct scn_packer packer = scn_packer_to(&file->packed);
 
         scn_buffer_reset(packer.buffer);
         scn_pack_map(&packer, name.data != NULL ? 2 : 1);
         scn_pack_cstring(&packer, "index");
-        scn_pack_uint(&packer, index);
+        scn_pack_uint(&packer, number);
         if (name.data != NULL) {
                 scn_pack_cstring(&packer, "name");
                 scn_pack_text(&packer, name);
         }
         if (packer.error != SCN_OK)
-                return refuse(
-                        reading, packer.error == SCN_E_NO_MEMORY ? SCN_GLTF_NO_MEMORY : SCN_GLTF_VALUE_TOO_LARGE, key);
-        enum scn_gltf_fault fault = scn_gltf_file_keep_packed(reading->file, reading->index, key, &value);
-        return fault != SCN_GLTF_OK ? fault : add_property(reading, key, strlen(key), value);
+                return scn_gltf_file_refuse(file,
+                        packer.error == SCN_E_NO_MEMORY ? SCN_GLTF_NO_MEMORY : SCN_GLTF_VALUE_TOO_LARGE, index, key);
+        enum scn_gltf_fault fault = scn_gltf_file_keep_packed(file, index, key, &value);
+        return fault != SCN_GLTF_OK ? fault : scn_gltf_node_add_property(file, index, key, strlen(key), value);
 }
 
 /* A member that is an index into one of the file's lists, if it is there. */
@@ -266,8 +277,8 @@ static enum scn_gltf_fault read_reference(struct reading *reading, const json_t 
         if (fault != SCN_GLTF_OK)
                 return fault;
         if (is_by_name)
-                return add_reference(reading, key, index, list->items[index]);
-        return add_property(reading, key, strlen(key), list->items[index]);
+                return scn_gltf_node_add_reference(reading->file, reading->index, key, index, list->items[index]);
+        return scn_gltf_node_add_property(reading->file, reading->index, key, strlen(key), list->items[index]);
 }
 
 static enum scn_gltf_fault read_references(struct reading *reading)

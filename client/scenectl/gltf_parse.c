@@ -372,31 +372,38 @@ static enum scn_gltf_fault read_lights(struct scn_gltf_file *file)
 
 /* --- Nodes and scenes --- */
 
+enum scn_gltf_fault scn_gltf_file_reserve(struct scn_gltf_file *file, uint32_t nodes_count)
+{
+        const struct scn_limits *limits = &file->options->limits;
+
+        SCN_ASSERT(file->nodes == NULL);
+        if (nodes_count > limits->ops_max || nodes_count > limits->nodes_max)
+                return scn_gltf_file_refuse(file, SCN_GLTF_TOO_MANY_NODES, SCN_GLTF_NODE_NONE, "");
+        file->nodes = scn_alloc_zero(nodes_count, sizeof *file->nodes);
+        file->children = scn_alloc_zero(nodes_count, sizeof *file->children);
+        if (file->nodes == NULL || file->children == NULL)
+                return scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
+        file->nodes_count = nodes_count;
+        for (uint32_t i = 0; i < nodes_count; i++) {
+                uint8_t random[16];
+                file->options->random(file->options->random_data, random, sizeof random);
+                file->nodes[i].uid = scn_uid_from_random(random);
+                file->nodes[i].parent = SCN_GLTF_NODE_NONE;
+        }
+        return SCN_GLTF_OK;
+}
+
 static enum scn_gltf_fault read_nodes(struct scn_gltf_file *file)
 {
         const struct scn_slice array = file->members[SCN_GLTF_MEMBER_NODES];
-        const struct scn_limits *limits = &file->options->limits;
-        const uint32_t count_max = limits->ops_max < limits->nodes_max ? limits->ops_max : limits->nodes_max;
         struct scn_slice element;
         uint32_t count;
         enum scn_gltf_fault fault = count_elements(file, array, &count);
 
         if (fault != SCN_GLTF_OK || count == 0)
                 return fault;
-        if (count > count_max)
-                return scn_gltf_file_refuse(file, SCN_GLTF_TOO_MANY_NODES, SCN_GLTF_NODE_NONE, "");
-        file->nodes = scn_alloc_zero(count, sizeof *file->nodes);
-        file->children = scn_alloc_zero(count, sizeof *file->children);
-        if (file->nodes == NULL || file->children == NULL)
-                return scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
-        /* Before any node is read, for one may refer to a later one. */
-        file->nodes_count = count;
-        for (uint32_t i = 0; i < count; i++) {
-                uint8_t random[16];
-                file->options->random(file->options->random_data, random, sizeof random);
-                file->nodes[i].uid = scn_uid_from_random(random);
-                file->nodes[i].parent = SCN_GLTF_NODE_NONE;
-        }
+        /* All at once, for a node may refer to a later one. */
+        fault = scn_gltf_file_reserve(file, count);
         struct scn_json_skim skim = scn_json_skim_from(array, '[');
         for (uint32_t i = 0; fault == SCN_GLTF_OK && scn_json_skim_next(&skim, &element, &element); i++)
                 fault = scn_gltf_node_parse(file, i, element);

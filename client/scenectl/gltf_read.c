@@ -135,7 +135,18 @@ static enum scn_gltf_fault load_json(
         return fetch(source, begin, *text_out, (size_t)size);
 }
 
-static void finish_file(struct scn_gltf_file *file)
+void scn_gltf_file_init(struct scn_gltf_file *file, const struct scn_gltf_read_options *options,
+        struct scn_gltf_nodes *nodes_out, struct scn_gltf_report *report)
+{
+        SCN_ASSERT(options->random != NULL);
+        SCN_ASSERT(options->parent.kind != SCN_REF_NONE);
+        *file = (struct scn_gltf_file){.options = options, .report = report, .out = nodes_out};
+        *nodes_out = (struct scn_gltf_nodes){0};
+        scn_buffer_init(&file->packed, options->limits.value_bytes_max);
+        scn_buffer_init(&file->canonical, options->limits.value_bytes_max);
+}
+
+void scn_gltf_file_finish(struct scn_gltf_file *file)
 {
         scn_free(file->cameras.items);
         scn_free(file->lights.items);
@@ -151,13 +162,10 @@ static void finish_file(struct scn_gltf_file *file)
 static enum scn_gltf_fault read_source(
         const struct source *source, const struct scn_gltf_read_options *options, struct scn_gltf_nodes *nodes_out)
 {
-        struct scn_gltf_file file = {.options = options, .report = source->report, .out = nodes_out};
+        struct scn_gltf_file file;
         uint8_t *text = NULL;
 
-        SCN_ASSERT(options->random != NULL);
-        SCN_ASSERT(options->parent.kind != SCN_REF_NONE);
-        scn_buffer_init(&file.packed, options->limits.value_bytes_max);
-        scn_buffer_init(&file.canonical, options->limits.value_bytes_max);
+        scn_gltf_file_init(&file, options, nodes_out, source->report);
         scn_json_enter_locale();
         enum scn_gltf_fault fault = load_json(source, options->file_bytes_max, &text, &file.text);
         if (fault == SCN_GLTF_OK)
@@ -168,7 +176,7 @@ static enum scn_gltf_fault read_source(
         if (fault == SCN_GLTF_OK)
                 fault = scn_gltf_tree_make_ops(&file);
         scn_json_leave_locale();
-        finish_file(&file);
+        scn_gltf_file_finish(&file);
         if (fault != SCN_GLTF_OK)
                 scn_gltf_nodes_finish(nodes_out);
         return fault;
