@@ -66,6 +66,9 @@ struct scn_view {
         uint32_t author_size;
         char cause[32];
         uint32_t cause_size;
+        scn_revision replay_next; /* where to go on; SCN_ABSENT: that is all */
+        struct scn_slice digest;  /* at the end; borrowed from the message */
+        bool is_continued;        /* the state that comes first is here already */
         struct scn_failure *end; /* owned: to be told by the next dispatch */
 };
 
@@ -172,7 +175,8 @@ struct scn_view *scn_client_find_view_request(struct scn_client *client, uint64_
 SCN_NODISCARD enum scn_error scn_view_send_request(struct scn_view *view);
 void scn_view_unsend(struct scn_view *view);
 void scn_view_fail(struct scn_view *view, const struct scn_failure *failure);
-void scn_view_finish_replay(struct scn_view *view);
+/* The server has sent what it sends at a time: that was all, or more is asked for. */
+void scn_view_end_replay(struct scn_view *view);
 /* Tells what waits to be told. */
 void scn_client_tell_views(struct scn_client *client);
 /* Frees those that were destroyed from within a callback. */

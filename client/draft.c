@@ -78,10 +78,10 @@ void scn_draft_set_group(struct scn_draft *draft, uint64_t group)
         draft->task->message.as.edit.group = group;
 }
 
-void scn_draft_set_strict(struct scn_draft *draft, scn_revision base)
+void scn_draft_set_base(struct scn_draft *draft, scn_revision base, bool is_strict)
 {
         draft->task->message.as.edit.base = base;
-        draft->task->message.as.edit.strict = true;
+        draft->task->message.as.edit.strict = is_strict;
 }
 
 /* --- Parts --- */

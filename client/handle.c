@@ -203,7 +203,22 @@ static void copy_slice(char *to, size_t room, uint32_t *size_out, struct scn_sli
         }
 }
 
-/* What the delta that follows belongs to. */
+static void take_replay_member(struct scn_view *view, struct scn_slice key, struct scn_unpacker *value)
+{
+        if (is_word(key, "time")) {
+                view->time_us = scn_unpack_uint(value, SCN_REVISION_MAX);
+        } else if (is_word(key, "author")) {
+                copy_slice(view->author, sizeof view->author, &view->author_size, scn_unpack_text(value, UINT32_MAX));
+        } else if (is_word(key, "cause")) {
+                copy_slice(view->cause, sizeof view->cause, &view->cause_size, scn_unpack_text(value, UINT32_MAX));
+        } else if (is_word(key, "next")) {
+                view->replay_next = scn_unpack_uint(value, SCN_REVISION_MAX);
+        } else if (is_word(key, "digest")) {
+                view->digest = scn_unpack_bin(value, UINT32_MAX);
+        }
+}
+
+/* What the delta that follows belongs to; or, at the end, where to go on. */
 static void take_replay_head(struct scn_view *view, struct scn_slice body)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(body);
@@ -211,21 +226,14 @@ static void take_replay_head(struct scn_view *view, struct scn_slice body)
         view->time_us = 0;
         view->author_size = 0;
         view->cause_size = 0;
+        view->replay_next = SCN_ABSENT;
+        view->digest = (struct scn_slice){NULL, 0};
         for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
                 const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
                 struct scn_unpacker value = unpacker;
                 (void)scn_unpack_raw(&unpacker);
-                if (unpacker.error != SCN_OK) {
-                        return;
-                }
-                if (is_word(key, "time")) {
-                        view->time_us = scn_unpack_uint(&value, SCN_REVISION_MAX);
-                } else if (is_word(key, "author")) {
-                        copy_slice(view->author, sizeof view->author, &view->author_size,
-                                scn_unpack_text(&value, UINT32_MAX));
-                } else if (is_word(key, "cause")) {
-                        copy_slice(view->cause, sizeof view->cause, &view->cause_size,
-                                scn_unpack_text(&value, UINT32_MAX));
+                if (unpacker.error == SCN_OK) {
+                        take_replay_member(view, key, &value);
                 }
         }
 }
@@ -246,11 +254,12 @@ static enum scn_error handle_answer(struct scn_client *client, const struct scn_
                         .has_more = message->more,
                 };
                 answer_task(client, task, &answer);
-        } else if (view != NULL && view->is_replay && message->more) {
-                take_replay_head(view, message->body);
         } else if (view != NULL && view->is_replay) {
-                scn_view_finish_replay(view);
-                scn_client_tell_views(client);
+                take_replay_head(view, message->body);
+                if (!message->more) {
+                        scn_view_end_replay(view);
+                        scn_client_tell_views(client);
+                }
         }
         return SCN_OK;
 }

@@ -484,10 +484,29 @@ void scn_view_fail(struct scn_view *view, const struct scn_failure *failure)
         }
 }
 
-void scn_view_finish_replay(struct scn_view *view)
+/* So that a replay proves itself; a part of the document or of its channels has another digest. */
+static bool has_digest(const struct scn_view *view, struct scn_slice digest)
 {
-        const struct scn_failure none = {.code = ""};
-        scn_view_fail(view, &none);
+        uint8_t own[16];
+        if (view->root.kind != SCN_REF_NONE || (uint32_t)view->mask != SCN_MASK_ALL || digest.data == NULL) {
+                return true;
+        }
+        scn_view_digest(view, own);
+        return digest.size == sizeof own && memcmp(own, digest.data, sizeof own) == 0;
+}
+
+void scn_view_end_replay(struct scn_view *view)
+{
+        struct scn_failure failure = {.code = ""};
+        if (!has_digest(view, view->digest)) {
+                failure = scn_failure_of("bad_delta", "what was replayed has not the digest that it should have");
+        } else if (view->replay_next != SCN_ABSENT && view->replay_next > view->replay_from) {
+                view->replay_from = view->replay_next;
+                view->is_continued = true;
+                view->is_wanted = true;
+                return;
+        }
+        scn_view_fail(view, &failure);
 }
 
 /* What was there before is asked for again, to be resumed; a replay is not worth that. */
@@ -547,7 +566,11 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
         struct scn_task_queue none = TAILQ_HEAD_INITIALIZER(none);
         const struct scn_mirror_tasks tasks = {
                 view->is_replay ? &none : &client->accepted, view->is_replay ? &none : &client->tasks};
-        const struct scn_mirror_part part = {delta->columns, delta->to - delta->back, delta->to, delta->more};
+        scn_revision from = delta->to - delta->back;
+        if (view->is_replay && from > view->mirror.cursor) {
+                from = view->mirror.cursor; /* of revisions that change nothing here there is no delta */
+        }
+        const struct scn_mirror_part part = {delta->columns, from, delta->to, delta->more};
         struct scn_told told;
         scn_told_init(&told, SCN_VIEW_DELTA);
         copy_replay(view, &told);
@@ -559,7 +582,10 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
                 view->is_doubted = false;
                 view->has_epoch = true;
                 memcpy(view->epoch, client->epoch, sizeof view->epoch);
-                tell(view, &told);
+                if (!view->is_continued) {
+                        tell(view, &told);
+                }
+                view->is_continued = false;
         }
         scn_told_finish(&told);
 }

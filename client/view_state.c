@@ -125,7 +125,7 @@ void scn_view_digest(const struct scn_view *view, uint8_t digest_out[16])
         const struct scn_digests digests = scn_document_digests(document);
         const struct scn_digest sum = scn_digests_combine(&digests, view->mirror.mask);
         for (uint32_t i = 0; i < 8; i++) {
-                digest_out[i] = (uint8_t)(sum.low >> 8 * i);
-                digest_out[8 + i] = (uint8_t)(sum.high >> 8 * i);
+                digest_out[i] = (uint8_t)(sum.high >> (56 - 8 * i));
+                digest_out[8 + i] = (uint8_t)(sum.low >> (56 - 8 * i));
         }
 }

@@ -336,7 +336,7 @@ void mock_expect_same(const struct mock *mock, const struct scn_view *view)
         uint8_t bytes[16];
         scn_view_digest(view, bytes);
         for (uint32_t i = 0; i < 8; i++) {
-                cr_assert_eq(bytes[i], (uint8_t)(sum.low >> 8 * i), "the digests differ");
-                cr_assert_eq(bytes[8 + i], (uint8_t)(sum.high >> 8 * i), "the digests differ");
+                cr_assert_eq(bytes[i], (uint8_t)(sum.high >> (56 - 8 * i)), "the digests differ");
+                cr_assert_eq(bytes[8 + i], (uint8_t)(sum.low >> (56 - 8 * i)), "the digests differ");
         }
 }

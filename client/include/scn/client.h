@@ -166,8 +166,9 @@ SCN_API void scn_draft_destroy(struct scn_draft *draft);
 
 /* Edits of one client in a row with the same number are one step of undo (a drag, say). */
 SCN_API void scn_draft_set_group(struct scn_draft *draft, uint64_t group);
-/* Refuse the edit if a field it writes was changed by another client after this revision. */
-SCN_API void scn_draft_set_strict(struct scn_draft *draft, scn_revision base);
+/* The revision its author had seen. Strict: refuse the edit if a field it writes was changed by another client since
+ * then; else it only tells transforms that are meant in a parent which somebody else has set since. */
+SCN_API void scn_draft_set_base(struct scn_draft *draft, scn_revision base, bool is_strict);
 
 struct scn_addition {
         size_t size; /* set by the initialiser */

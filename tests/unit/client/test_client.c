@@ -144,7 +144,7 @@ SCN_TEST(client, sends_pending_edits_again_byte_for_byte)
         cr_assert_eq(scn_draft_add(draft, &addition, &uid), SCN_OK);
         cr_assert_eq(scn_draft_set_text(draft, SCN_BY_UID(uid), "k", "v"), SCN_OK);
         scn_draft_set_group(draft, 5);
-        scn_draft_set_strict(draft, 0);
+        scn_draft_set_base(draft, 0, true);
         cr_assert_eq(scn_draft_submit(draft, on_result, &heard, NULL), SCN_OK);
         (void)submit_add(&mock, "second", &heard);
         (void)mock_expect(&mock, SCN_MESSAGE_edit);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Reading what stands on the command line. */
+
+#include "client/scenectl/ctl.h"
+#include "client/scenectl/json_read.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool scn_ctl_read_uid(struct scn_ctl *ctl, const char *text, struct scn_uid *uid_out)
+{
+        if (!scn_uid_from_text(text, uid_out)) {
+                (void)scn_ctl_misuse(ctl, "'%s' is no uid", text);
+                return false;
+        }
+        return true;
+}
+
+bool scn_ctl_read_node(struct scn_ctl *ctl, const char *text, struct scn_target *target_out)
+{
+        *target_out = (struct scn_target){.path = text};
+        if (text[0] == '/') {
+                return true;
+        }
+        if (!scn_uid_from_text(text, &target_out->uid)) {
+                (void)scn_ctl_misuse(ctl, "'%s' is no node: a path begins with /, a uid has 36 characters", text);
+                return false;
+        }
+        return true;
+}
+
+bool scn_ctl_read_number(struct scn_ctl *ctl, const char *text, uint64_t max, uint64_t *number_out)
+{
+        char *end;
+        errno = 0;
+        const unsigned long long number = strtoull(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > max) {
+                (void)scn_ctl_misuse(ctl, "'%s' is no whole number up to %llu", text, (unsigned long long)max);
+                return false;
+        }
+        *number_out = number;
+        return true;
+}
+
+bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *text, uint32_t count, float *floats_out)
+{
+        const char *at = text;
+        for (uint32_t i = 0; i < count; i++) {
+                char *end;
+                const double value = strtod(at, &end);
+                const char wanted = i + 1 < count ? ',' : '\0';
+                floats_out[i] = (float)value;
+                if (end == at || *end != wanted || !isfinite(floats_out[i])) {
+                        (void)scn_ctl_misuse(ctl, "'%s' is not %u numbers with commas", text, (unsigned)count);
+                        return false;
+                }
+                at = end + 1;
+        }
+        return true;
+}
+
+bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out)
+{
+        static const char *const names[] = {"structure", "name", "transform", "properties"};
+        const char *at = text;
+        *mask_out = 0;
+        while (*at != '\0') {
+                const size_t size = strcspn(at, ",");
+                uint32_t channel = 0;
+                while (channel < SCN_CHANNEL_COUNT &&
+                        (strlen(names[channel]) != size || memcmp(names[channel], at, size) != 0)) {
+                        channel++;
+                }
+                if (channel == SCN_CHANNEL_COUNT) {
+                        (void)scn_ctl_misuse(
+                                ctl, "'%.*s' is no channel: structure, name, transform, properties", (int)size, at);
+                        return false;
+                }
+                *mask_out |= 1u << channel;
+                at += size + (at[size] == ',');
+        }
+        return true;
+}
+
+bool scn_ctl_read_value(struct scn_ctl *ctl, const char *text, struct scn_buffer *buffer)
+{
+        json_error_t fault;
+        bool is_out_of_memory;
+        json_t *value = scn_json_load((struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)},
+                JSON_DECODE_ANY, &fault, &is_out_of_memory);
+        if (value == NULL) {
+                (void)scn_ctl_misuse(ctl, "'%s' is no JSON: %s", text, fault.text);
+                return false;
+        }
+        enum scn_error error = SCN_OK;
+        if (!json_is_null(value)) {
+                error = scn_json_pack_value(value, SCN_JSON_TAGGED, NULL, SCN_VALUE_LEVELS_MAX, buffer);
+        }
+        json_decref(value);
+        if (error != SCN_OK) {
+                (void)scn_ctl_misuse(ctl, "'%s' is no property value: %s", text, scn_error_text(error));
+        }
+        return error == SCN_OK;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Connecting, waiting, and saying what went wrong. */
+
+#include "client/scenectl/ctl.h"
+
+#include "protocol/base/uid.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define AGENT_BYTES 64
+#define LINE_BYTES_MAX ((size_t)1 << 30)
+
+void scn_ctl_init(struct scn_ctl *ctl)
+{
+        *ctl = (struct scn_ctl){.server = getenv("SCENED_SERVER"), .author = getenv("USER")};
+        if (ctl->author != NULL && ctl->author[0] == '\0') {
+                ctl->author = NULL;
+        }
+        scn_buffer_init(&ctl->line, LINE_BYTES_MAX);
+        ctl->json = scn_json_to(&ctl->line);
+}
+
+void scn_ctl_finish(struct scn_ctl *ctl)
+{
+        scn_ctl_close(ctl);
+        scn_buffer_finish(&ctl->line);
+}
+
+void scn_ctl_close(struct scn_ctl *ctl)
+{
+        scn_socket_destroy(ctl->socket);
+        ctl->socket = NULL;
+        scn_client_destroy(ctl->client);
+        ctl->client = NULL;
+}
+
+uint64_t scn_ctl_now_ms(void)
+{
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* --- Failures --- */
+
+static void print_failure(struct scn_ctl *ctl, const struct scn_failure *failure)
+{
+        if (!ctl->is_json) {
+                char uid[SCN_UID_TEXT_LENGTH + 1] = "";
+                scn_ctl_flush(ctl);
+                scn_uid_format(failure->node, uid);
+                (void)fprintf(stderr, "scenectl: %s: %s%s%s\n", failure->code, failure->text,
+                        scn_uid_is_none(failure->node) ? "" : ", node ", scn_uid_is_none(failure->node) ? "" : uid);
+                return;
+        }
+        scn_ctl_begin_line(ctl);
+        scn_ctl_key(ctl, "error");
+        scn_json_put_cstring(&ctl->json, failure->code);
+        if (failure->has_op) {
+                scn_ctl_key(ctl, "op");
+                scn_json_put_uint(&ctl->json, failure->op);
+        }
+        if (!scn_uid_is_none(failure->node)) {
+                scn_ctl_key(ctl, "node");
+                scn_ctl_put_uid(ctl, failure->node);
+        }
+        scn_ctl_key(ctl, "message");
+        scn_json_put_cstring(&ctl->json, failure->text);
+        if (failure->detail.data != NULL && failure->detail.size > 1) {
+                scn_ctl_key(ctl, "detail");
+                scn_ctl_open_bracket(ctl, "{");
+                scn_ctl_put_members(ctl, failure->detail);
+                scn_ctl_close_bracket(ctl, "}");
+        }
+        scn_ctl_end_line(ctl);
+        scn_ctl_flush(ctl);
+}
+
+static struct scn_failure failure_of(const char *code, const char *text)
+{
+        struct scn_failure failure = {.has_op = false};
+        (void)snprintf(failure.code, sizeof failure.code, "%s", code);
+        (void)snprintf(failure.text, sizeof failure.text, "%s", text);
+        return failure;
+}
+
+void scn_ctl_done(struct scn_ctl *ctl)
+{
+        ctl->is_done = true;
+}
+
+void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure)
+{
+        const bool is_offline = strcmp(failure->code, "disconnected") == 0 || strcmp(failure->code, "timeout") == 0;
+        if (strcmp(failure->code, "cancelled") == 0) {
+                return; /* we gave up, and have said so */
+        }
+        print_failure(ctl, failure);
+        if (ctl->code != SCN_CTL_NO_CONNECTION) {
+                ctl->code = is_offline ? SCN_CTL_NO_CONNECTION : SCN_CTL_REFUSED;
+        }
+        ctl->is_done = true;
+}
+
+int scn_ctl_refuse(struct scn_ctl *ctl, enum scn_error error)
+{
+        const struct scn_failure failure = failure_of(scn_error_code(error), scn_error_text(error));
+        scn_ctl_fail(ctl, &failure);
+        return SCN_CTL_REFUSED;
+}
+
+int scn_ctl_misuse(struct scn_ctl *ctl, const char *format, ...)
+{
+        va_list arguments;
+        va_start(arguments, format);
+        (void)fprintf(stderr, "scenectl: ");
+        (void)vfprintf(stderr, format, arguments);
+        (void)fprintf(stderr, "\n");
+        va_end(arguments);
+        ctl->code = SCN_CTL_USAGE;
+        return SCN_CTL_USAGE;
+}
+
+/* --- The connection --- */
+
+static void lose(struct scn_ctl *ctl, const char *why)
+{
+        const struct scn_failure failure = failure_of("no_connection", why);
+        print_failure(ctl, &failure);
+        ctl->code = SCN_CTL_NO_CONNECTION;
+        ctl->is_done = true;
+}
+
+/* The server's last word, if it had one, says more than that the connection is gone. */
+static void on_state(
+        struct scn_client *client, enum scn_client_state state, const struct scn_failure *failure, void *data)
+{
+        struct scn_ctl *ctl = data;
+        (void)client;
+        if (state == SCN_CLIENT_ENDED && failure != NULL) {
+                scn_ctl_fail(ctl, failure);
+        }
+}
+
+static bool make_client(struct scn_ctl *ctl, const char *document)
+{
+        char agent[AGENT_BYTES];
+        struct scn_client_options options = SCN_CLIENT_OPTIONS_INIT;
+        (void)snprintf(agent, sizeof agent, "scenectl %s", scn_version());
+        options.document = document;
+        options.author = ctl->author;
+        options.token = getenv("SCENED_TOKEN");
+        options.agent = agent;
+        options.on_state = on_state;
+        options.data = ctl;
+        enum scn_error error = scn_client_create(&options, &ctl->client);
+        if (error != SCN_OK) {
+                (void)scn_ctl_refuse(ctl, error);
+                return false;
+        }
+        error = scn_socket_create(ctl->client, ctl->server, &ctl->socket);
+        if (error == SCN_E_RANGE) {
+                (void)scn_ctl_misuse(ctl, "'%s' is no address: HOST:PORT or unix:PATH", ctl->server);
+        } else if (error != SCN_OK) {
+                (void)scn_ctl_refuse(ctl, error);
+        }
+        return error == SCN_OK;
+}
+
+bool scn_ctl_open(struct scn_ctl *ctl, const char *document)
+{
+        scn_ctl_close(ctl);
+        if (!make_client(ctl, document)) {
+                return false;
+        }
+        bool was_connected = false;
+        ctl->is_done = false;
+        while (!ctl->is_done && scn_client_state(ctl->client) != SCN_CLIENT_OPEN) {
+                scn_socket_wait(ctl->socket, -1);
+                const enum scn_client_state state = scn_client_state(ctl->client);
+                was_connected = was_connected || state == SCN_CLIENT_GREETING;
+                const bool is_lost =
+                        state == SCN_CLIENT_OFFLINE && (was_connected || scn_socket_failures(ctl->socket) > 0);
+                if (is_lost && !ctl->is_done) {
+                        lose(ctl, scn_socket_problem(ctl->socket));
+                }
+        }
+        return !ctl->is_done;
+}
+
+/* A short break is waited out: what is under way is sent again. */
+bool scn_ctl_turn(struct scn_ctl *ctl, int timeout_ms)
+{
+        scn_socket_wait(ctl->socket, timeout_ms);
+        if (scn_client_state(ctl->client) == SCN_CLIENT_OPEN) {
+                ctl->offline_since_ms = 0;
+                return true;
+        }
+        const uint64_t now = scn_ctl_now_ms();
+        ctl->offline_since_ms = ctl->offline_since_ms == 0 ? now : ctl->offline_since_ms;
+        if (!ctl->is_done && now - ctl->offline_since_ms > SCN_CTL_PATIENCE_MS) {
+                lose(ctl, scn_socket_problem(ctl->socket));
+        }
+        return !ctl->is_done;
+}
+
+int scn_ctl_wait(struct scn_ctl *ctl)
+{
+        while (!ctl->is_done) {
+                (void)scn_ctl_turn(ctl, -1);
+        }
+        scn_ctl_close(ctl);
+        return ctl->code;
+}
+
+/* --- Callbacks that many commands share --- */
+
+void scn_ctl_on_done(struct scn_client *client, const struct scn_answer *answer, void *data)
+{
+        (void)client;
+        if (answer->failure != NULL) {
+                scn_ctl_fail(data, answer->failure);
+        } else if (!answer->has_more) {
+                scn_ctl_done(data);
+        }
+}
+
+static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
+{
+        if (!ctl->is_json) {
+                scn_ctl_print(result->is_unchanged ? "nothing changed, revision %llu" : "revision %llu",
+                        (unsigned long long)result->rev);
+                if (result->summary.data != NULL) {
+                        scn_ctl_print("  ");
+                        scn_ctl_print_members(result->summary, ", ");
+                }
+                scn_ctl_print("\n");
+                return;
+        }
+        scn_ctl_begin_line(ctl);
+        scn_ctl_key(ctl, "rev");
+        scn_json_put_uint(&ctl->json, result->rev);
+        if (result->is_unchanged) {
+                scn_ctl_key(ctl, "changed");
+                scn_json_put(&ctl->json, "false");
+        }
+        if (result->summary.data != NULL) {
+                scn_ctl_put_members(ctl, result->summary);
+        }
+        scn_ctl_end_line(ctl);
+}
+
+void scn_ctl_on_edited(struct scn_client *client, const struct scn_result *result, void *data)
+{
+        struct scn_ctl *ctl = data;
+        (void)client;
+        if (result->failure != NULL) {
+                scn_ctl_fail(ctl, result->failure);
+                return;
+        }
+        print_result(ctl, result);
+        scn_ctl_done(ctl);
+}

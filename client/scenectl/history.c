@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* undo, redo, log. */
+
+#include "client/scenectl/ctl.h"
+#include "protocol/wire/pack.h"
+
+#include <string.h>
+
+/* --- undo, redo --- */
+
+static bool read_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments, struct scn_undo *undo)
+{
+        const char *step = arguments->options[SCN_CTL_OPTION_step];
+        uint64_t count = 1;
+        if (arguments->values_count > 1 && !scn_ctl_read_number(ctl, arguments->values[1], UINT32_MAX, &count)) {
+                return false;
+        }
+        undo->count = (uint32_t)count;
+        undo->force = arguments->options[SCN_CTL_OPTION_force] != NULL;
+        return step == NULL || scn_ctl_read_number(ctl, step, SCN_REVISION_MAX, &undo->step);
+}
+
+int scn_ctl_run_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        struct scn_undo undo = SCN_UNDO_INIT;
+        if (!read_undo(ctl, arguments, &undo) || !scn_ctl_open(ctl, arguments->values[0])) {
+                return ctl->code;
+        }
+        const enum scn_error error = scn_client_undo(ctl->client, &undo, scn_ctl_on_edited, ctl);
+        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+}
+
+int scn_ctl_run_redo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        struct scn_undo undo = SCN_UNDO_INIT;
+        if (!read_undo(ctl, arguments, &undo) || !scn_ctl_open(ctl, arguments->values[0])) {
+                return ctl->code;
+        }
+        const enum scn_error error = scn_client_redo(ctl->client, &undo, scn_ctl_on_edited, ctl);
+        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+}
+
+/* --- log --- */
+
+/* A transaction, as far as a line for people shows it. */
+struct transaction {
+        uint64_t rev;
+        uint64_t time_us;
+        struct scn_slice author;
+        struct scn_slice cause;
+        struct scn_slice ops;
+};
+
+static bool is_key(struct scn_slice key, const char *word)
+{
+        return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
+}
+
+static struct transaction read_transaction(struct scn_slice map)
+{
+        struct transaction transaction = {.rev = 0};
+        struct scn_unpacker unpacker = scn_unpacker_from(map);
+        const uint32_t count = scn_unpack_map(&unpacker);
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
+                const enum scn_pack_kind kind = scn_unpack_kind(&unpacker);
+                if (is_key(key, "rev")) {
+                        transaction.rev = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+                } else if (is_key(key, "time")) {
+                        transaction.time_us = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+                } else if (is_key(key, "author") && kind == SCN_PACK_TEXT) {
+                        transaction.author = scn_unpack_text(&unpacker, UINT32_MAX);
+                } else if (is_key(key, "cause") && kind == SCN_PACK_TEXT) {
+                        transaction.cause = scn_unpack_text(&unpacker, UINT32_MAX);
+                } else if (is_key(key, "ops")) {
+                        transaction.ops = scn_unpack_raw(&unpacker);
+                } else {
+                        (void)scn_unpack_raw(&unpacker);
+                }
+        }
+        return transaction;
+}
+
+/* "add 4eb3338f": so much of a uid tells nodes apart for the eye. */
+static void print_op(struct scn_slice map)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(map);
+        const uint32_t count = scn_unpack_map(&unpacker);
+        struct scn_slice word = {NULL, 0};
+        struct scn_uid uid = {{0}};
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
+                const enum scn_pack_kind kind = scn_unpack_kind(&unpacker);
+                if (is_key(key, "op") && kind == SCN_PACK_TEXT) {
+                        word = scn_unpack_text(&unpacker, UINT32_MAX);
+                } else if (is_key(key, "uid") && kind == SCN_PACK_BIN) {
+                        uid = scn_unpack_uid(&unpacker);
+                } else {
+                        (void)scn_unpack_raw(&unpacker);
+                }
+        }
+        char text[SCN_UID_TEXT_LENGTH + 1];
+        scn_uid_to_text(uid, text);
+        scn_ctl_print_text(word);
+        scn_ctl_print(" %.8s", text);
+}
+
+static void print_ops(struct scn_slice ops)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(ops);
+        const uint32_t count = ops.data == NULL ? 0 : scn_unpack_array(&unpacker);
+        const uint32_t shown = count < 5 ? count : 4;
+        for (uint32_t i = 0; i < shown && unpacker.error == SCN_OK; i++) {
+                const struct scn_slice op = scn_unpack_raw(&unpacker);
+                scn_ctl_print(i == 0 ? "  " : ", ");
+                if (unpacker.error == SCN_OK) {
+                        print_op(op);
+                }
+        }
+        if (shown < count) {
+                scn_ctl_print(" and %u more", (unsigned)(count - shown));
+        }
+}
+
+static void print_line(struct scn_slice map)
+{
+        const struct transaction transaction = read_transaction(map);
+        scn_ctl_print("%llu  ", (unsigned long long)transaction.rev);
+        scn_ctl_print_time(transaction.time_us);
+        scn_ctl_print("  ");
+        scn_ctl_print_text(transaction.author);
+        scn_ctl_print("  ");
+        scn_ctl_print_text(transaction.cause);
+        print_ops(transaction.ops);
+        scn_ctl_print("\n");
+}
+
+static void on_log(struct scn_client *client, const struct scn_answer *answer, void *data)
+{
+        struct scn_ctl *ctl = data;
+        struct scn_unpacker unpacker = scn_unpacker_from(answer->body);
+        const uint32_t count = answer->failure != NULL ? 0 : scn_unpack_array(&unpacker);
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                const struct scn_slice map = scn_unpack_raw(&unpacker);
+                if (unpacker.error == SCN_OK && ctl->is_json) {
+                        scn_ctl_begin_line(ctl);
+                        scn_ctl_put_members(ctl, map);
+                        scn_ctl_end_line(ctl);
+                } else if (unpacker.error == SCN_OK) {
+                        print_line(map);
+                }
+        }
+        scn_ctl_on_done(client, answer, data);
+}
+
+int scn_ctl_run_log(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        struct scn_request request = SCN_REQUEST_INIT;
+        const char *node = arguments->options[SCN_CTL_OPTION_node];
+        const char *from = arguments->options[SCN_CTL_OPTION_from];
+        const char *to = arguments->options[SCN_CTL_OPTION_to];
+        const char *limit = arguments->options[SCN_CTL_OPTION_limit];
+        if ((node != NULL && !scn_ctl_read_node(ctl, node, &request.node)) ||
+                (from != NULL && !scn_ctl_read_number(ctl, from, SCN_REVISION_MAX, &request.from)) ||
+                (to != NULL && !scn_ctl_read_number(ctl, to, SCN_REVISION_MAX, &request.to)) ||
+                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit))) {
+                return SCN_CTL_USAGE;
+        }
+        request.author = arguments->options[SCN_CTL_OPTION_author];
+        if (!scn_ctl_open(ctl, arguments->values[0])) {
+                return ctl->code;
+        }
+        const enum scn_error error = scn_client_log(ctl->client, &request, on_log, ctl);
+        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+}

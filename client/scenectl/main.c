@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* The command line: which command, with what. */
+
+#include "client/scenectl/ctl.h"
+#include "protocol/base/alloc.h"
+
+#include <argp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVER_DEFAULT "127.0.0.1:7420"
+#define HELP_BYTES 4096
+
+/* Keys of options: these need no letter of their own. */
+enum {
+        KEY_SERVER = 256,
+        KEY_AS,
+        KEY_JSON,
+        KEY_COMMAND_FIRST,
+};
+
+static const struct argp_option global_options[] = {
+        {"server", KEY_SERVER, "ADDRESS", 0, "HOST:PORT or unix:PATH ($SCENED_SERVER, else " SERVER_DEFAULT ")", 10},
+        {"as", KEY_AS, "NAME", 0, "whose edits these are, where no login is configured ($USER)", 10},
+        {"json", KEY_JSON, NULL, 0, "one JSON object a line", 10},
+        {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_global(int key, char *value, struct argp_state *state)
+{
+        struct scn_ctl *ctl = state->input;
+        switch (key) {
+        case KEY_SERVER:
+                ctl->server = value;
+                return 0;
+        case KEY_AS:
+                ctl->author = value;
+                return 0;
+        case KEY_JSON:
+                ctl->is_json = true;
+                return 0;
+        default:
+                return ARGP_ERR_UNKNOWN;
+        }
+}
+
+static const struct argp global_argp = {global_options, parse_global, NULL, NULL, NULL, NULL, NULL};
+
+/* --- One command's own arguments --- */
+
+struct parsing {
+        struct scn_ctl *ctl;
+        const struct scn_ctl_command *command;
+        struct scn_ctl_arguments arguments;
+        struct argp_option options[SCN_CTL_OPTION_COUNT + 1];
+};
+
+static const struct {
+        const char *name;
+        const char *argument;
+        const char *what;
+} option_rows[] = {
+#define OPTION_ROW(name, argument, what) {#name, argument, what},
+        SCN_CTL_OPTION_LIST(OPTION_ROW)
+#undef OPTION_ROW
+};
+
+/* As it is typed: relative_to is --relative-to. The two that would be named alike are told apart by the command. */
+static const char *typed_name(enum scn_ctl_option option)
+{
+        return option == SCN_CTL_OPTION_relative_to ? "relative-to"
+                : option == SCN_CTL_OPTION_stepwise ? "step"
+                                                    : option_rows[option].name;
+}
+
+static void list_options(struct parsing *parsing)
+{
+        unsigned count = 0;
+        for (unsigned i = 0; i < SCN_CTL_OPTION_COUNT; i++) {
+                if ((parsing->command->options >> i & 1) != 0) {
+                        parsing->options[count++] = (struct argp_option){typed_name((enum scn_ctl_option)i),
+                                KEY_COMMAND_FIRST + (int)i, option_rows[i].argument, 0, option_rows[i].what, 1};
+                }
+        }
+        parsing->options[count] = (struct argp_option){NULL, 0, NULL, 0, NULL, 0};
+}
+
+static void take_option(struct scn_ctl_arguments *arguments, int key, const char *value)
+{
+        const enum scn_ctl_option option = (enum scn_ctl_option)(key - KEY_COMMAND_FIRST);
+        arguments->options[option] = value != NULL ? value : "";
+        if (option == SCN_CTL_OPTION_set) {
+                arguments->sets[arguments->sets_count++] = value;
+        }
+}
+
+static error_t parse_command(int key, char *value, struct argp_state *state)
+{
+        struct parsing *parsing = state->input;
+        struct scn_ctl_arguments *arguments = &parsing->arguments;
+        switch (key) {
+        case ARGP_KEY_INIT:
+                state->child_inputs[0] = parsing->ctl;
+                return 0;
+        case ARGP_KEY_ARG:
+                if (arguments->values_count >= parsing->command->values_max) {
+                        argp_error(state, "too many arguments, beginning with '%s'", value);
+                }
+                arguments->values[arguments->values_count++] = value;
+                return 0;
+        case ARGP_KEY_END:
+                if (arguments->values_count < parsing->command->values_min) {
+                        argp_error(state, "an argument is missing: %s", parsing->command->usage);
+                }
+                return 0;
+        default:
+                if (key < KEY_COMMAND_FIRST || key >= KEY_COMMAND_FIRST + SCN_CTL_OPTION_COUNT) {
+                        return ARGP_ERR_UNKNOWN;
+                }
+                take_option(arguments, key, value);
+                return 0;
+        }
+}
+
+/* argv[0] is the command's name. */
+static int run_command(struct scn_ctl *ctl, const struct scn_ctl_command *command, int argc, char **argv)
+{
+        struct parsing parsing = {.ctl = ctl, .command = command};
+        char name[64];
+        const struct argp_child children[] = {{&global_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+        const struct argp argp = {parsing.options, parse_command, command->usage, command->what, children, NULL, NULL};
+        list_options(&parsing);
+        (void)snprintf(name, sizeof name, "scenectl %s", command->name);
+        argv[0] = name;
+        parsing.arguments.values = scn_alloc((size_t)argc * sizeof(char *));
+        parsing.arguments.sets = scn_alloc((size_t)argc * sizeof(char *));
+        int code = SCN_CTL_REFUSED;
+        if (parsing.arguments.values == NULL || parsing.arguments.sets == NULL) {
+                (void)scn_ctl_refuse(ctl, SCN_E_NO_MEMORY);
+        } else {
+                (void)argp_parse(&argp, argc, argv, 0, NULL, &parsing);
+                code = command->run(ctl, &parsing.arguments);
+        }
+        scn_free(parsing.arguments.values);
+        scn_free(parsing.arguments.sets);
+        return code;
+}
+
+/* --- Which command --- */
+
+struct choice {
+        struct scn_ctl *ctl;
+        int at; /* where in argv the command stands; 0: nowhere */
+};
+
+static error_t parse_main(int key, char *value, struct argp_state *state)
+{
+        struct choice *choice = state->input;
+        (void)value;
+        switch (key) {
+        case ARGP_KEY_INIT:
+                state->child_inputs[0] = choice->ctl;
+                return 0;
+        case ARGP_KEY_ARG:
+                choice->at = state->next - 1;
+                state->next = state->argc;
+                return 0;
+        case ARGP_KEY_NO_ARGS:
+                argp_error(state, "which command?");
+                return 0;
+        default:
+                return ARGP_ERR_UNKNOWN;
+        }
+}
+
+static void describe_commands(char help[HELP_BYTES])
+{
+        size_t size = (size_t)snprintf(help, HELP_BYTES, "Commands of the scene daemon.\v");
+        for (const struct scn_ctl_command *command = scn_ctl_commands; command->name != NULL; command++) {
+                const int added = snprintf(help + size, HELP_BYTES - size, "  %-12s%-20s%s\n", command->name,
+                        command->usage, command->what);
+                size += size + (size_t)added < HELP_BYTES ? (size_t)added : 0;
+        }
+        (void)snprintf(help + size, HELP_BYTES - size, "\nscenectl COMMAND --help says more about each.");
+}
+
+static const struct scn_ctl_command *find_command(const char *name)
+{
+        const struct scn_ctl_command *command = scn_ctl_commands;
+        while (command->name != NULL && strcmp(command->name, name) != 0) {
+                command++;
+        }
+        return command->name == NULL ? NULL : command;
+}
+
+static int run(struct scn_ctl *ctl, int argc, char **argv)
+{
+        static char help[HELP_BYTES];
+        struct choice choice = {ctl, 0};
+        const struct argp_child children[] = {{&global_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+        const struct argp argp = {NULL, parse_main, "COMMAND ...", help, children, NULL, NULL};
+        describe_commands(help);
+        (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
+        const struct scn_ctl_command *command = find_command(argv[choice.at]);
+        if (command == NULL) {
+                return scn_ctl_misuse(ctl, "there is no command '%s'; see scenectl --help", argv[choice.at]);
+        }
+        return run_command(ctl, command, argc - choice.at, argv + choice.at);
+}
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+        (void)state;
+        (void)fprintf(stream, "scenectl %s\n", scn_version());
+}
+
+int main(int argc, char **argv)
+{
+        struct scn_ctl ctl;
+        argp_err_exit_status = SCN_CTL_USAGE;
+        argp_program_version_hook = print_version;
+        scn_ctl_init(&ctl);
+        const int code = run(&ctl, argc, argv);
+        scn_ctl_flush(&ctl);
+        const int final = ctl.code != SCN_CTL_OK && code == SCN_CTL_OK ? ctl.code : code;
+        scn_ctl_finish(&ctl);
+        return final;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* watch: the state, then each change; with --since, what changed since a revision instead of the state.
+ *
+ * A view cannot begin in the past without the state of then. So, with --since, the past is replayed up to where the
+ * view begins; what the view tells meanwhile is kept back, ready to be printed. */
+
+#include "client/scenectl/event.h"
+
+#include <stdio.h>
+
+#define KEPT_BYTES_MAX ((size_t)256 << 20)
+
+struct watch {
+        struct scn_ctl *ctl;
+        struct scn_target root;
+        uint32_t mask;
+        bool has_since;
+        uint64_t since;
+        scn_revision begins; /* the view's first revision */
+        bool is_replaying;
+        struct scn_buffer kept;
+};
+
+static void on_end(struct scn_view *view, const struct scn_failure *failure, void *data)
+{
+        const struct watch *watch = data;
+        (void)view;
+        if (failure != NULL) {
+                scn_ctl_fail(watch->ctl, failure);
+        }
+}
+
+static void on_replayed(struct scn_view *view, const struct scn_view_event *event, void *data)
+{
+        const struct watch *watch = data;
+        if (!event->is_whole && event->to > watch->since) {
+                scn_ctl_format_event(watch->ctl, view, event);
+                scn_ctl_print_line(watch->ctl);
+        }
+}
+
+static void on_replay_end(struct scn_view *view, const struct scn_failure *failure, void *data)
+{
+        struct watch *watch = data;
+        if (failure != NULL) {
+                scn_ctl_fail(watch->ctl, failure);
+                return;
+        }
+        watch->is_replaying = false;
+        if (watch->kept.size > 0) {
+                (void)fwrite(watch->kept.data, 1, watch->kept.size, stdout);
+        }
+        scn_buffer_reset(&watch->kept);
+        scn_ctl_flush(watch->ctl);
+        scn_view_destroy(view);
+}
+
+static void begin_replay(struct watch *watch)
+{
+        struct scn_replay_options options = SCN_REPLAY_OPTIONS_INIT;
+        struct scn_view *replay;
+        options.from = watch->since;
+        options.to = watch->begins;
+        options.root = watch->root;
+        options.mask = watch->mask;
+        options.on_change = on_replayed;
+        options.on_end = on_replay_end;
+        options.data = watch;
+        const enum scn_error error = scn_replay_create(watch->ctl->client, &options, &replay);
+        if (error != SCN_OK) {
+                (void)scn_ctl_refuse(watch->ctl, error);
+        }
+}
+
+static void on_first(struct watch *watch, const struct scn_view_event *event)
+{
+        static const struct scn_failure future = {.code = "future", .text = "the revision has not been reached"};
+        watch->begins = event->to;
+        if (watch->since > watch->begins) {
+                scn_ctl_fail(watch->ctl, &future);
+        } else if (watch->since < watch->begins) {
+                watch->is_replaying = true;
+                begin_replay(watch);
+        }
+}
+
+static void on_change(struct scn_view *view, const struct scn_view_event *event, void *data)
+{
+        struct watch *watch = data;
+        struct scn_ctl *ctl = watch->ctl;
+        if (watch->has_since) {
+                watch->has_since = false;
+                on_first(watch, event);
+                return;
+        }
+        scn_ctl_format_event(ctl, view, event);
+        if (!watch->is_replaying) {
+                scn_ctl_print_line(ctl);
+                return;
+        }
+        const enum scn_error error = ctl->json.error != SCN_OK
+                ? ctl->json.error
+                : scn_buffer_append(&watch->kept, ctl->line.data, ctl->line.size);
+        if (error != SCN_OK) {
+                (void)scn_ctl_refuse(ctl, error);
+        }
+}
+
+static int run(struct watch *watch, const char *document)
+{
+        struct scn_ctl *ctl = watch->ctl;
+        struct scn_view_options options = SCN_VIEW_OPTIONS_INIT;
+        struct scn_view *view;
+        if (!scn_ctl_open(ctl, document)) {
+                return ctl->code;
+        }
+        options.root = watch->root;
+        options.mask = watch->mask;
+        options.on_change = on_change;
+        options.on_end = on_end;
+        options.data = watch;
+        const enum scn_error error = scn_view_create(ctl->client, &options, &view);
+        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+}
+
+int scn_ctl_run_watch(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        struct watch watch = {.ctl = ctl};
+        const char *mask = arguments->options[SCN_CTL_OPTION_mask];
+        const char *since = arguments->options[SCN_CTL_OPTION_since];
+        watch.has_since = since != NULL;
+        if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, arguments->values[1], &watch.root)) ||
+                (mask != NULL && !scn_ctl_read_mask(ctl, mask, &watch.mask)) ||
+                (since != NULL && !scn_ctl_read_number(ctl, since, SCN_REVISION_MAX, &watch.since))) {
+                return SCN_CTL_USAGE;
+        }
+        scn_buffer_init(&watch.kept, KEPT_BYTES_MAX);
+        const int code = run(&watch, arguments->values[0]);
+        scn_buffer_finish(&watch.kept);
+        return code;
+}
