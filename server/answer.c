@@ -36,8 +36,7 @@ static const struct scn_trs *told_trs(const struct scn_change *change)
 /* `is_brief`: only what the client cannot know otherwise. A node's uid names it as well as its id, which views tell. */
 static bool has_result(const struct scn_change *change, const struct scn_edit *edit, bool is_brief)
 {
-        const bool is_news =
-                change->kind == SCN_OP_ADD && (!is_brief || scn_uid_is_none(edit->ops[change->op].uid));
+        const bool is_news = change->kind == SCN_OP_ADD && (!is_brief || scn_uid_is_none(edit->ops[change->op].uid));
         return is_news || change->flags != 0 || told_trs(change) != NULL;
 }
 
@@ -100,8 +99,8 @@ static enum scn_error encode_applied(uint64_t number, const struct scn_changes *
 }
 
 /* What an import of a million nodes has to be told would not fit into a message; but it knows their uids. */
-enum scn_error scn_answer_encode_applied(uint64_t number, const struct scn_changes *changes,
-        const struct scn_edit *edit, struct scn_buffer *payload)
+enum scn_error scn_answer_encode_applied(
+        uint64_t number, const struct scn_changes *changes, const struct scn_edit *edit, struct scn_buffer *payload)
 {
         const enum scn_error error = encode_applied(number, changes, edit, false, payload);
         return error == SCN_E_TOO_LARGE ? encode_applied(number, changes, edit, true, payload) : error;

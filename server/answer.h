@@ -11,8 +11,8 @@
  *   0 op, 1 id, 2 uid, 3 flags (enum scn_change_flag), 4 t, 5 r, 6 s (what was stored instead), 7 residual
  * Where they would not fit, nodes that the client gave a uid and of which there is no more to tell are left out.
  * SCN_E_TOO_LARGE if they do not fit even so; the payload is then as before. */
-SCN_NODISCARD enum scn_error scn_answer_encode_applied(uint64_t number, const struct scn_changes *changes,
-        const struct scn_edit *edit, struct scn_buffer *payload);
+SCN_NODISCARD enum scn_error scn_answer_encode_applied(
+        uint64_t number, const struct scn_changes *changes, const struct scn_edit *edit, struct scn_buffer *payload);
 /* A frame with `refused`; refusal may be NULL. NULL: out of memory. */
 struct scn_shared_bytes *scn_answer_encode_refused(
         uint64_t number, enum scn_error error, const struct scn_refusal *refusal);

@@ -124,6 +124,8 @@ struct scn_session {
 
         struct scn_view *views;
         uint32_t views_count;
+        bool may_send;  /* had drained when the publish point came: its views get their deltas */
+        bool is_behind; /* had not: they get one merged delta when it has */
 };
 
 /* An edit of the turn, until its batch is published. */
@@ -153,8 +155,7 @@ struct scn_room {
         scn_revision durable;
         int64_t last_time_us;
         struct scn_session *sessions;
-        struct scn_session *next_turn; /* whose edit is taken first: round robin */
-        struct scn_batch *batch;       /* NULL: none in flight */
+        struct scn_batch *batch; /* NULL: none in flight */
         struct scn_observable *published;
         struct scn_view_group *groups;
         uint32_t jobs_count; /* other jobs under way that name this room */

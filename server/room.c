@@ -345,9 +345,6 @@ void scn_room_leave(struct scn_session *session)
                 at = &(*at)->next_in_room;
         }
         *at = session->next_in_room;
-        if (room->next_turn == session) {
-                room->next_turn = session->next_in_room;
-        }
         scn_batch_forget(room->batch, session);
         session->room = NULL;
         session->next_in_room = NULL;

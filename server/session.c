@@ -219,7 +219,7 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
                 scn_free(segment);
         }
         if (session->outbox_first == NULL && session->state == SCN_SESSION_OPEN) {
-                if (scn_room_is_settled(session->room)) {
+                if (session->is_behind && scn_room_is_settled(session->room)) {
                         scn_view_catch_up(session);
                 }
                 scn_session_pump(session);
@@ -337,8 +337,7 @@ void scn_session_use_number(struct scn_session *session, uint64_t number)
 void scn_session_reject(
         struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text)
 {
-        const bool has_number =
-                kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
+        const bool has_number = kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
         if (!has_number || request == SCN_ABSENT) {
                 scn_session_fail(session, request, error, text);
                 return;

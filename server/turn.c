@@ -349,8 +349,7 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         bool is_repeat;
         const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &fault);
         SCN_ASSERT(decoded == SCN_OK); /* it was read once already, when it came to the head */
-        if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo &&
-                message.kind != SCN_MESSAGE_redo) {
+        if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo && message.kind != SCN_MESSAGE_redo) {
                 return false; /* a view, which waits for the publish point */
         }
         const uint64_t number = message.as.edit.number; /* the first field of all three */
@@ -464,6 +463,10 @@ static void run_batch(struct scn_job *job)
 static void publish(struct scn_room *room, struct scn_batch *batch)
 {
         room->durable = scn_document_revision(room->document);
+        /* Nothing is queued beyond one delta: who has not taken the last one gets a merged one later. */
+        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                session->may_send = scn_session_is_drained(session);
+        }
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
                 if (entry->changes != NULL) {
@@ -523,9 +526,13 @@ static void go_on(struct scn_room *room)
                 next = session->next_in_room;
                 if (room->server->is_stopping) {
                         scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
-                } else {
-                        scn_session_pump(session);
+                        continue;
                 }
+                if (session->state == SCN_SESSION_OPEN && session->is_behind && scn_session_is_drained(session) &&
+                        scn_room_is_settled(room)) {
+                        scn_view_catch_up(session);
+                }
+                scn_session_pump(session);
         }
         scn_room_greet(room);
         scn_room_ask_repeats(room);

@@ -149,11 +149,15 @@ static void send_lack(struct scn_view *view, struct encoding *shared)
 void scn_view_catch_up(struct scn_session *session)
 {
         SCN_ASSERT(scn_room_is_settled(session->room));
-        for (struct scn_view *view = session->views; view != NULL; view = view->next) {
+        session->is_behind = false;
+        struct scn_view *view = session->views;
+        for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
                 struct encoding shared = {0};
-                if (scn_session_is_drained(session) && session->state == SCN_SESSION_OPEN) {
-                        send_lack(view, &shared);
+                if (!scn_session_is_drained(session)) {
+                        session->is_behind = true;
+                        return;
                 }
+                send_lack(view, &shared);
                 finish_encoding(&shared);
         }
 }
@@ -167,9 +171,13 @@ static enum scn_error on_published(struct scn_event *event, const void **return_
         (void)event;
         (void)return_out;
         for (struct scn_view *view = group->views; view != NULL; view = view->next_in_group) {
-                /* Several views of a session go out one after the other; what waits is merged when it has drained. */
-                if (view->session->state == SCN_SESSION_OPEN && view->session->outbox_bytes < SCN_COLUMNS_PART_BYTES) {
+                if (view->session->state != SCN_SESSION_OPEN) {
+                        continue;
+                }
+                if (view->session->may_send) {
                         send_lack(view, &shared);
+                } else {
+                        view->session->is_behind = true;
                 }
         }
         finish_encoding(&shared);

@@ -165,7 +165,7 @@ void peer_send(struct peer *peer, const struct scn_message *message)
 }
 
 /* Takes what the server has for this peer. */
-static void drain(struct peer *peer)
+void peer_drain(struct peer *peer)
 {
         struct scn_slice slices[8];
         size_t count;
@@ -187,9 +187,9 @@ bool peer_receive(struct peer *peer, struct scn_message *message_out)
         if (!scn_frame_reader_next(&peer->reader, &payload, &error)) {
                 cr_assert_eq(error, SCN_OK);
                 hub_run(peer->hub);
-                drain(peer);
+                peer_drain(peer);
                 hub_run(peer->hub);
-                drain(peer);
+                peer_drain(peer);
                 if (!scn_frame_reader_next(&peer->reader, &payload, &error)) {
                         cr_assert_eq(error, SCN_OK);
                         return false;

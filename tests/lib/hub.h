@@ -55,6 +55,8 @@ void peer_send(struct peer *peer, const struct scn_message *message);
 /* Sends an edit of these ops under the next number. */
 void peer_edit(struct peer *peer, const struct scn_op *ops, uint32_t count);
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count);
+/* Takes what the server has to send right now, without running jobs. */
+void peer_drain(struct peer *peer);
 /* The next message of this kind, others before it being passed over; asserts that there is one. Valid until the next
  * call. */
 struct scn_message peer_expect(struct peer *peer, enum scn_message_kind kind);

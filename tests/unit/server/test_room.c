@@ -295,14 +295,14 @@ SCN_TEST(room, merges_what_a_slow_client_has_not_read)
         start_view(&b, "/", SCN_MASK_ALL);
         take_deltas(&b, &held);
         b.does_not_read = true;
-        struct scn_slice slices[64];
+        static struct scn_slice slices[4096];
         for (uint32_t i = 0; i < 2000; i++) {
                 const struct scn_op op = scene_translate(2, (float)i, 0, 0);
                 peer_edit(&a, &op, 1);
                 (void)peer_expect(&a, SCN_MESSAGE_applied);
         }
         size_t waiting = 0;
-        const size_t count = scn_session_output(b.session, slices, 64);
+        const size_t count = scn_session_output(b.session, slices, 4096);
         for (size_t i = 0; i < count; i++) {
                 waiting += slices[i].size;
         }
@@ -310,6 +310,39 @@ SCN_TEST(room, merges_what_a_slow_client_has_not_read)
         b.does_not_read = false;
         take_deltas(&b, &held);
         cr_assert(has_digest(held.replica, ask_digest(&a)));
+        let_go(&held);
+        peer_close(&a);
+        peer_close(&b);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, tells_a_client_that_drained_at_a_bad_moment_what_it_missed)
+{
+        struct hub hub;
+        struct peer a;
+        struct peer b;
+        struct held held;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        peer_open(&b, &hub, 2, "bob", "island");
+        hold(&held);
+        start_view(&b, "/", SCN_MASK_TRANSFORM);
+        take_deltas(&b, &held);
+        b.does_not_read = true;
+        for (uint32_t i = 0; i < 2; i++) {
+                const struct scn_op op = scene_translate(1, 1 + (float)i, 0, 0);
+                peer_edit(&a, &op, 1);
+                (void)peer_expect(&a, SCN_MESSAGE_applied);
+        }
+        /* It drains while an edit is in flight that has nothing for it: its own delta must not be forgotten. */
+        const struct scn_op rename = scene_rename(1, "root");
+        peer_edit(&a, &rename, 1);
+        scn_server_turn(hub.server);
+        b.does_not_read = false;
+        peer_drain(&b);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        take_deltas(&b, &held);
+        cr_assert_eq(scn_document_node(held.replica, scn_document_root(held.replica)).trs.t[0], 2.0f);
         let_go(&held);
         peer_close(&a);
         peer_close(&b);
