@@ -171,6 +171,15 @@ static void on_before_sleep(uv_prepare_t *handle)
                 settle(loop);
 }
 
+/* Stopping has taken long enough. What is on its way to the disk is waited for all the same, but not in silence. */
+static void cut(struct scn_loop *loop)
+{
+        if (loop->connections_count == 0)
+                scn_log_write(loop->log, SCN_LOG_WARNING, "stop", "the storage is not done yet; waiting for it");
+        close_connections(loop);
+        loop->cut_at_ms = scn_loop_now_ms(loop) + SCN_LOOP_DRAIN_MS;
+}
+
 static void on_tick(uv_timer_t *handle)
 {
         struct scn_loop *loop = handle->data;
@@ -184,7 +193,7 @@ static void on_tick(uv_timer_t *handle)
                 scn_connection_tick(connection, now_ms);
         }
         if (loop->is_stopping && now_ms >= loop->cut_at_ms)
-                close_connections(loop);
+                cut(loop);
         for (size_t i = 0; i < loop->listeners_count; i++)
                 scn_listener_resume(&loop->listeners[i]);
         loop->is_unsettled = true;

@@ -159,3 +159,22 @@ SCN_TEST(stop, is_not_what_other_signals_mean)
         cr_assert_eq(scn_daemon_stop(&fixture.daemon), 0);
         scn_daemon_finish(&fixture.daemon);
 }
+
+/* Nothing that was begun is given up: what the disk has been handed may be acknowledged by the next daemon only if
+ * this one has let go of it. */
+SCN_TEST(stop, waits_for_the_storage_and_says_so)
+{
+        struct fixture fixture;
+        start(&fixture);
+        int peer = scn_daemon_connect(fixture.port);
+        scn_daemon_send(peer, "\xffK!", 3);
+        expect_echo(peer, "!");
+        /* Reset, so that there is no connection to wait for. */
+        (void)setsockopt(peer, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
+        (void)close(peer);
+        uint64_t start_ms = scn_daemon_now_ms();
+        cr_assert_eq(scn_daemon_stop(&fixture.daemon), 0);
+        cr_assert_gt(scn_daemon_now_ms() - start_ms, 5500);
+        cr_assert_eq(scn_daemon_log_count(&fixture.daemon, "warning stop: the storage is not done yet"), 1);
+        scn_daemon_finish(&fixture.daemon);
+}
