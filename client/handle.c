@@ -150,13 +150,13 @@ static bool is_passing(struct scn_slice code)
         return false;
 }
 
-static void fail_connection(struct scn_client *client, const struct scn_message_failed *failed)
+/* No code: a message of ours could not even be read. Sent again it would be as bad, so that is final too. */
+static void end_or_break(struct scn_client *client, struct scn_slice code, const struct scn_failure *failure)
 {
-        const struct scn_failure failure = scn_failure_told(failed->code, failed->text);
-        if (is_passing(failed->code)) {
-                scn_client_break(client, &failure);
+        if (code.data != NULL && is_passing(code)) {
+                scn_client_break(client, failure);
         } else {
-                scn_client_end(client, &failure);
+                scn_client_end(client, failure);
         }
 }
 
@@ -175,12 +175,15 @@ static void answer_task(struct scn_client *client, struct scn_task *task, const 
 
 static enum scn_error handle_failed(struct scn_client *client, const struct scn_message_failed *failed)
 {
-        const bool is_opening = client->state == SCN_CLIENT_GREETING && failed->request == client->open_request;
-        if (failed->request == SCN_ABSENT || is_opening) {
-                fail_connection(client, failed);
+        const struct scn_failure failure = scn_failure_told(failed->code, failed->text);
+        if (client->state == SCN_CLIENT_GREETING && failed->request == client->open_request) {
+                end_or_break(client, failed->code, &failure);
                 return SCN_OK;
         }
-        const struct scn_failure failure = scn_failure_told(failed->code, failed->text);
+        if (failed->request == SCN_ABSENT || failed->closes) {
+                end_or_break(client, failed->closes ? failed->code : (struct scn_slice){NULL, 0}, &failure);
+                return SCN_OK;
+        }
         struct scn_task *task = scn_client_find_request(client, failed->request);
         struct scn_view *view = scn_client_find_view_request(client, failed->request);
         if (task != NULL) {

@@ -341,6 +341,7 @@ static void send_failed(struct mock *mock, uint64_t request, const char *code)
         message.as.failed.request = request;
         message.as.failed.code = scene_text(code);
         message.as.failed.text = scene_text("because");
+        message.as.failed.closes = request == SCN_ABSENT;
         mock_send(mock, &message);
 }
 
