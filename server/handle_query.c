@@ -418,7 +418,10 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         for (const struct scn_session *at = room->sessions; at != NULL; at = at->next_in_room) {
                 sessions += at->state == SCN_SESSION_OPEN;
         }
-        (void)snprintf(epoch, sizeof epoch, "%016llx", (unsigned long long)room->epoch);
+        /* The bytes of `opened`, in their order. */
+        for (size_t i = 0; i < sizeof room->epoch; i++) {
+                (void)snprintf(epoch + 2 * i, 3, "%02x", ((const uint8_t *)&room->epoch)[i]);
+        }
         struct scn_buffer body;
         scn_buffer_init(&body, BODY_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&body);
