@@ -124,8 +124,9 @@ struct scn_session {
 
         struct scn_view *views;
         uint32_t views_count;
-        bool may_send;  /* had drained when the publish point came: its views get their deltas */
-        bool is_behind; /* had not: they get one merged delta when it has */
+        bool may_send;     /* had drained when the publish point came: its views get their deltas */
+        bool is_behind;    /* had not: they get one merged delta when it has */
+        scn_revision owed; /* of its own last edit: each of its views is told this revision, be it by an empty delta */
 };
 
 /* An edit of the turn, until its batch is published. */

@@ -474,6 +474,10 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 }
                 if (entry->session != NULL) {
                         entry->session->answers_due--;
+                        if (entry->changes != NULL) {
+                                entry->session->owed = room->durable;
+                                entry->session->is_behind = true;
+                        }
                         scn_session_send_shared(entry->session, entry->answer);
                 }
         }

@@ -113,6 +113,24 @@ static void send_part(
         scn_buffer_finish(&frame);
 }
 
+/* An edit shows to its author, but not in every view: that it has come is all there is to say then. */
+static bool is_owed(const struct scn_view *view)
+{
+        return view->told < view->session->owed;
+}
+
+static void send_nothing(struct scn_view *view, scn_revision to)
+{
+        struct scn_shared_bytes *columns = scn_shared_bytes_create("\x80", 1);
+        if (columns == NULL) {
+                scn_session_end(view->session, SCN_E_NO_MEMORY, NULL);
+                return;
+        }
+        send_part(view, columns, to, to - view->told, false);
+        scn_shared_bytes_unref(columns);
+        view->told = to;
+}
+
 static void send_encoding(struct scn_view *view, const struct encoding *encoding)
 {
         const scn_revision revision = scn_document_revision(view->group->room->document);
@@ -123,6 +141,9 @@ static void send_encoding(struct scn_view *view, const struct encoding *encoding
         view->cursor = revision;
         view->told = encoding->count > 0 ? revision : view->told;
         view->is_fresh = false;
+        if (is_owed(view)) {
+                send_nothing(view, revision);
+        }
 }
 
 /* Sends a view what it lacks; `shared` keeps the last encoding for the next view of the group. */
@@ -132,7 +153,7 @@ static void send_lack(struct scn_view *view, struct encoding *shared)
         bool is_fresh = view->is_fresh || view->cursor < scn_document_horizon(document);
         const bool is_known =
                 shared->count > 0 && shared->is_fresh == is_fresh && (is_fresh || shared->from == view->cursor);
-        if (!is_fresh && view->cursor == scn_document_revision(document)) {
+        if (!is_fresh && view->cursor == scn_document_revision(document) && !is_owed(view)) {
                 return;
         }
         if (!is_known) {

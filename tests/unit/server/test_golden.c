@@ -179,6 +179,7 @@ static void be_refused(struct talk *talk, struct peer *bob)
         say(talk, "edit/part");
         say(talk, "edit/last");
         hear(talk, "applied/parts");
+        hear(talk, "delta/nothing");
         say(talk, "edit/nothing");
         hear(talk, "applied/unchanged");
         say(talk, "tree/nowhere");

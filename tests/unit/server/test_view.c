@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* No view may stay behind without anybody noticing. */
+
+#include "tests/lib/hub.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+static void start_view(struct peer *peer, uint64_t number, uint64_t mask)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = number;
+        message.as.view.view = number;
+        message.as.view.root = scene_path("/");
+        message.as.view.mask = mask;
+        peer_send(peer, &message);
+        (void)peer_expect(peer, SCN_MESSAGE_viewed);
+        (void)peer_expect(peer, SCN_MESSAGE_delta);
+}
+
+/* A mirror shows an edit until its view has reached the revision, also if the view has nothing of it. */
+SCN_TEST(view, tells_an_author_that_an_edit_has_come_even_if_it_shows_nothing_of_it)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        start_view(&ann, 1, SCN_MASK_TRANSFORM);
+        start_view(&bob, 1, SCN_MASK_TRANSFORM);
+        op = scene_rename(2, "ship");
+        peer_edit(&ann, &op, 1);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
+        cr_assert(peer_receive(&ann, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.to, 2);
+        cr_assert_eq(message.as.delta.back, 1);
+        cr_assert(message.as.delta.columns.size == 1 && message.as.delta.columns.data[0] == 0x80);
+        cr_assert_not(peer_receive(&ann, &message), "once is enough");
+        cr_assert_not(peer_receive(&bob, &message), "nobody else is to know");
+        /* The next delta follows on what was said last. */
+        op = scene_translate(2, 1, 2, 3);
+        peer_edit(&bob, &op, 1);
+        (void)peer_expect(&bob, SCN_MESSAGE_applied);
+        message = peer_expect(&ann, SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.to, 3);
+        cr_assert_eq(message.as.delta.back, 1);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
+
+static void rename_all(struct peer *peer, uint32_t count, const char *name)
+{
+        static struct scn_op ops[1000];
+        for (uint32_t i = 0; i < count; i++) {
+                ops[i] = scene_rename(2 + i, name);
+        }
+        peer_edit(peer, ops, count);
+        (void)peer_expect(peer, SCN_MESSAGE_applied);
+}
+
+/* A session whose outbox is full is passed over, and told what it lacks when it has drained. If a batch is in flight
+ * just then, and touches nothing that the view shows, it must not be forgotten. */
+SCN_TEST(view, is_told_what_it_missed_although_a_batch_was_in_flight_when_its_session_drained)
+{
+        enum {
+                NODES = 400
+        };
+        static struct scn_op ops[NODES];
+        static char name[1001];
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        for (uint32_t i = 0; i < NODES; i++) {
+                ops[i] = scene_add(1, 50 + i, NULL);
+        }
+        peer_edit(&ann, ops, NODES);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        start_view(&bob, 1, SCN_MASK_NAME);
+        bob.does_not_read = true;
+        memset(name, 'x', sizeof name - 1);
+        rename_all(&ann, NODES, name);
+        rename_all(&ann, 1, "the last name");
+        /* Submitted, not yet done. */
+        const struct scn_op move = scene_translate(2, 1, 2, 3);
+        peer_edit(&ann, &move, 1);
+        scn_server_turn(hub.server);
+        cr_assert_eq(hub.jobs_count, 1);
+        bob.does_not_read = false;
+        struct scn_slice slices[64];
+        size_t count;
+        size_t bytes = 0;
+        while ((count = scn_session_output(bob.session, slices, 64)) > 0) {
+                size_t size = 0;
+                for (size_t i = 0; i < count; i++) {
+                        cr_assert_eq(scn_frame_reader_feed(&bob.reader, slices[i].data, slices[i].size), SCN_OK);
+                        size += slices[i].size;
+                }
+                bytes += size;
+                scn_session_sent(bob.session, size);
+        }
+        cr_assert_gt(bytes, 256u << 10);
+        uint64_t to = 0;
+        struct scn_message message;
+        while (peer_receive(&bob, &message)) {
+                to = message.kind == SCN_MESSAGE_delta ? message.as.delta.to : to;
+        }
+        cr_assert_eq(to, 4, "the view is at %llu", (unsigned long long)to);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
