@@ -34,8 +34,8 @@ extern struct scn_shaky scn_shaky;
 
 void scn_shaky_install(void);
 
-/* Writes to another directory what the files of one directory may look like after a loss of power: what was synced and, of
- * what was written since, what `seed` chooses, in pieces of 512 bytes. */
+/* Writes to another directory what the files of one directory may look like after a loss of power: what was synced
+ * and, of what was written since, what `seed` chooses, in pieces of 512 bytes. */
 void scn_shaky_lose_power(const char *from, const char *to, uint64_t seed);
 /* What the file has beyond so many bytes is in the system's cache only. The file must have been opened. */
 void scn_shaky_cut_synced(const char *path, size_t size);
