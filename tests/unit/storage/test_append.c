@@ -92,71 +92,74 @@ static void make_two(struct scn_test_transaction made[2], struct scn_journal_tra
         }
 }
 
+#define SPOILS 14
+
+/* Spoils one of the two in one way, and says which revision must be named. */
+static scn_revision spoil(int way, struct scn_journal_transaction *first, struct scn_journal_transaction *second)
+{
+        static uint8_t bytes[SCN_JOURNAL_DIGEST_BYTES_MAX + SCN_JOURNAL_AUTHOR_BYTES_MAX + SCN_JOURNAL_HASH_BYTES_MAX];
+
+        switch (way) {
+        case 0:
+                return second->revision = 8;
+        case 1:
+                return second->revision = 6;
+        case 2:
+                second->time_us = first->time_us;
+                return 7;
+        case 3:
+                second->number = first->number;
+                return 7;
+        case 4:
+                first->number = 5;
+                return 6;
+        case 5:
+                second->author = scn_test_text("somebody else");
+                return 7;
+        case 6:
+                second->digest = (struct scn_slice){bytes, SCN_JOURNAL_DIGEST_BYTES_MAX + 1};
+                return 7;
+        case 7:
+                second->content_hash = (struct scn_slice){bytes, SCN_JOURNAL_HASH_BYTES_MAX + 1};
+                return 7;
+        case 8:
+                second->author = (struct scn_slice){bytes, SCN_JOURNAL_AUTHOR_BYTES_MAX + 1};
+                return 7;
+        case 9:
+                second->number = (uint64_t)INT64_MAX + 1;
+                return 7;
+        case 10:
+                second->group = UINT64_MAX;
+                return 7;
+        case 11:
+                second->step = UINT64_MAX;
+                return 7;
+        case 12:
+                second->client = (struct scn_uid){{0}};
+                return 7;
+        default:
+                second->number = 0;
+                return 7;
+        }
+}
+
 SCN_TEST(journal_append, refuses_what_does_not_continue_the_journal_and_stores_nothing_of_it)
 {
-        static uint8_t long_bytes[SCN_JOURNAL_DIGEST_BYTES_MAX + 1];
-        const struct scn_slice digest = {long_bytes, SCN_JOURNAL_DIGEST_BYTES_MAX + 1};
-        const struct scn_slice hash = {long_bytes, SCN_JOURNAL_HASH_BYTES_MAX + 1};
-        const struct scn_slice author = {long_bytes, SCN_JOURNAL_AUTHOR_BYTES_MAX + 1};
         struct scn_test_storage test;
 
         scn_test_storage_init(&test);
         struct scn_journal *journal = scn_test_create_island(&test);
         SCN_TEST_OK(scn_test_append(journal, 1, 5, &small, NULL));
-        for (int i = 0; i < 14; i++) {
+        for (int way = 0; way < SPOILS; way++) {
                 struct scn_test_transaction made[2];
                 struct scn_journal_transaction batch[2];
                 struct scn_storage_fault fault = {0};
                 make_two(made, batch, 6);
-                struct scn_journal_transaction *second = &batch[1];
-                switch (i) {
-                case 0:
-                        second->revision = 8;
-                        break;
-                case 1:
-                        second->revision = 6;
-                        break;
-                case 2:
-                        second->time_us = batch[0].time_us;
-                        break;
-                case 3:
-                        second->number = batch[0].number;
-                        break;
-                case 4:
-                        batch[0].number = 5;
-                        break;
-                case 5:
-                        second->author = scn_test_text("somebody else");
-                        break;
-                case 6:
-                        second->digest = digest;
-                        break;
-                case 7:
-                        second->content_hash = hash;
-                        break;
-                case 8:
-                        second->author = author;
-                        break;
-                case 9:
-                        second->number = (uint64_t)INT64_MAX + 1;
-                        break;
-                case 10:
-                        second->group = UINT64_MAX;
-                        break;
-                case 11:
-                        second->step = UINT64_MAX;
-                        break;
-                case 12:
-                        second->client = (struct scn_uid){{0}};
-                        break;
-                default:
-                        second->number = 0;
-                        break;
-                }
-                cr_assert_eq(scn_journal_append(journal, batch, 2, &fault), SCN_E_BAD_BATCH, "case %d", i);
-                cr_assert_neq(fault.text[0], '\0', "case %d", i);
-                cr_assert_eq(fault.revision, i == 0 ? 8 : (i == 1 || i == 4 ? 6 : 7), "case %d", i);
-                cr_assert_eq(scn_test_count(journal, &small), 5, "case %d", i);
+                const scn_revision named = spoil(way, &batch[0], &batch[1]);
+                cr_assert_eq(scn_journal_append(journal, batch, 2, &fault), SCN_E_BAD_BATCH, "way %d", way);
+                cr_assert_neq(fault.text[0], '\0', "way %d", way);
+                cr_assert_eq(fault.revision, named, "way %d", way);
+                cr_assert_eq(scn_test_count(journal, &small), 5, "way %d", way);
                 for (int k = 0; k < 2; k++)
                         scn_test_transaction_finish(&made[k]);
         }
