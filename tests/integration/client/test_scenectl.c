@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE /* truncate under -std=c11 */
+
+/* The command line against the daemon: what is printed, to the byte where programs read it, and how it ends. */
+
+#include "tests/lib/daemon.h"
+#include "tests/lib/test.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 28
+
+struct stage {
+        struct scn_daemon daemon;
+        struct scn_daemon tool;
+        char server[SCN_DAEMON_PATH_BYTES + 16];
+        char *output; /* of the last command, owned */
+};
+
+static void set_up(struct stage *stage)
+{
+        const char *arguments[] = {"--listen", "unix:socket", "--data", "data", NULL};
+        *stage = (struct stage){.output = NULL};
+        scn_daemon_init(&stage->daemon);
+        scn_daemon_init(&stage->tool);
+        scn_daemon_start(&stage->daemon, &(struct scn_daemon_options){.program = "scened", .arguments = arguments});
+        scn_daemon_wait_for_log(&stage->daemon, "listening on unix:socket");
+        (void)snprintf(stage->server, sizeof stage->server, "unix:%s/socket", stage->daemon.folder);
+}
+
+static void tear_down(struct stage *stage)
+{
+        scn_free(stage->output);
+        cr_assert_eq(scn_daemon_stop(&stage->daemon), 0);
+        scn_daemon_finish(&stage->daemon);
+        scn_daemon_finish(&stage->tool);
+}
+
+/* Starts scenectl --as ann with these arguments, up to NULL. */
+static void begin(struct stage *stage, va_list list)
+{
+        const char *arguments[ARGUMENTS_MAX] = {"--server", stage->server, "--as", "ann"};
+        size_t count = 4;
+        const char *argument;
+        while ((argument = va_arg(list, const char *)) != NULL) {
+                cr_assert_lt(count, (size_t)ARGUMENTS_MAX - 1);
+                arguments[count++] = argument;
+        }
+        (void)truncate(stage->tool.log_path, 0);
+        scn_daemon_start(&stage->tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+}
+
+static void start(struct stage *stage, ...)
+{
+        va_list list;
+        va_start(list, stage);
+        begin(stage, list);
+        va_end(list);
+}
+
+/* Runs it to its end, which must be this; gives what it printed. */
+static const char *run(struct stage *stage, int code, ...)
+{
+        va_list list;
+        va_start(list, code);
+        begin(stage, list);
+        va_end(list);
+        const int got = scn_daemon_wait(&stage->tool);
+        scn_free(stage->output);
+        stage->output = scn_daemon_log(&stage->tool);
+        cr_assert_eq(got, code, "exit %d, not %d: %s", got, code, stage->output);
+        return stage->output;
+}
+
+static void expect(const char *output, const char *wanted)
+{
+        cr_assert_str_eq(output, wanted);
+}
+
+static void expect_part(const char *output, const char *part)
+{
+        cr_assert_not_null(strstr(output, part), "%s: has no %s", output, part);
+}
+
+#define BOAT "11111111-1111-4111-8111-111111111111"
+#define LAMP "22222222-2222-4222-8222-222222222222"
+
+/* A boat at (1, 2, 3) that carries a lamp. */
+static void make_scene(struct stage *stage)
+{
+        (void)run(stage, 0, "create", "isle", NULL);
+        expect(run(stage, 0, "--json", "add", "isle", "/", "Boat", "--uid", BOAT, "--translation", "1,2,3", NULL),
+                "{\"rev\":1,\"uid\":\"" BOAT "\"}\n");
+        (void)run(stage, 0, "add", "isle", "/Boat", "Lamp", "--uid", LAMP, "--translation=0,0.1,0", "--set", "lit=true",
+                "--set", "hue=[1.0,{\"$bin\":\"AA==\"}]", NULL);
+}
+
+SCN_TEST_WITH(scenectl, manages_documents, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        expect(run(&stage, 0, "ls", NULL), "");
+        (void)run(&stage, 0, "create", "b", NULL);
+        expect(run(&stage, 0, "create", "a", "--json", NULL), "{\"doc\":\"a\"}\n");
+        expect(run(&stage, 1, "--json", "create", "a", NULL),
+                "{\"error\":\"document_exists\",\"message\":\"a document has this name already\"}\n");
+        (void)run(&stage, 0, "rename", "a", "c", NULL);
+        expect(run(&stage, 0, "ls", NULL), "b\nc\n");
+        (void)run(&stage, 0, "delete", "b", NULL);
+        expect(run(&stage, 0, "ls", "--json", NULL), "{\"doc\":\"c\"}\n");
+        (void)run(&stage, 0, "undelete", "b", NULL);
+        expect(run(&stage, 0, "ls", NULL), "b\nc\n");
+        expect_part(run(&stage, 0, "info", "b", "--json", NULL), "{\"doc\":\"b\",\"rev\":0,\"durable\":0,\"epoch\":\"");
+        expect_part(run(&stage, 0, "who", "--json", NULL), "\"author\":\"ann\"");
+        expect_part(run(&stage, 1, "kick", "12345", NULL), "no_session");
+        expect_part(run(&stage, 0, "ping", NULL), "answered");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, shows_what_it_was_told_to_add, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect(run(&stage, 0, "get", "isle", "/Boat/Lamp", "--json", NULL),
+                "{\"uid\":\"" LAMP "\",\"parent\":\"" BOAT "\",\"name\":\"Lamp\",\"t\":[0,0.1,0],\"r\":[0,0,0,1],"
+                "\"s\":[1,1,1],\"props\":{\"hue\":[1.0,{\"$bin\":\"AA==\"}],\"lit\":true}}\n");
+        expect(run(&stage, 0, "tree", "isle", BOAT, NULL), "Boat  " BOAT "\n  Lamp  " LAMP "\n");
+        expect(run(&stage, 0, "tree", "isle", BOAT, "--depth", "0", NULL), "Boat  " BOAT "\n");
+        expect_part(run(&stage, 0, "tree", "isle", "--at", "1", NULL), "Boat");
+        cr_assert_null(strstr(stage.output, "Lamp"), "it was not there yet");
+        expect(run(&stage, 0, "world", "isle", "/Boat/Lamp", "--json", NULL),
+                "{\"uid\":\"" LAMP "\",\"path\":\"/Boat/Lamp\",\"rev\":2,\"durable\":2,"
+                "\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,1,2.1,3,1],\"t\":[1,2.1,3],\"r\":[0,0,0,1],\"s\":[1,1,1]}\n");
+        expect_part(run(&stage, 1, "world", "isle", "/Nobody", "/Boat", "--json", NULL), "{\"error\":\"no_node\"");
+        expect_part(stage.output, "\"path\":\"/Boat\"");
+        expect_part(run(&stage, 0, "world", "isle", LAMP, "--relative-to", BOAT, NULL), "t 0 0.1 0 ");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, edits_and_says_what_came_of_it, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect(run(&stage, 0, "--json", "move", "isle", "/Boat/Lamp", "/", "--keep", "world", "--index", "0", NULL),
+                "{\"rev\":3}\n");
+        expect_part(run(&stage, 0, "get", "isle", "/Lamp", NULL), "translation: 1 2.1 3\n");
+        expect(run(&stage, 0, "transform", "isle", "/Lamp", "--scale", "2,2,2", NULL), "revision 4\n");
+        expect(run(&stage, 0, "rename-node", "isle", "/Lamp", "Light", NULL), "revision 5\n");
+        expect(run(&stage, 0, "set", "isle", "/Light", "n", "{\"$int\":\"9007199254740993\"}", NULL), "revision 6\n");
+        expect(run(&stage, 0, "--json", "set", "isle", "/Light", "n", "{\"$int\":\"9007199254740993\"}", NULL),
+                "{\"rev\":6,\"changed\":false}\n");
+        expect(run(&stage, 0, "unset", "isle", "/Light", "hue", NULL), "revision 7\n");
+        expect_part(run(&stage, 0, "get", "isle", "/Light", "--json", NULL),
+                "\"props\":{\"lit\":true,\"n\":{\"$int\":\"9007199254740993\"}}");
+        expect(run(&stage, 1, "--json", "move", "isle", "/Boat", BOAT, NULL),
+                "{\"error\":\"cycle\",\"op\":0,\"node\":\"" BOAT
+                "\",\"message\":\"a node cannot be moved under itself or a descendant\",\"detail\":{\"other\":\"" BOAT
+                "\"}}\n");
+        expect(run(&stage, 0, "rm", "isle", "/Boat", NULL), "revision 8\n");
+        expect_part(run(&stage, 1, "rm", "isle", BOAT, NULL), "gone");
+        tear_down(&stage);
+}
+
+static void write_file(const struct stage *stage, const char *name, const char *text)
+{
+        char path[SCN_DAEMON_PATH_BYTES + 32];
+        (void)snprintf(path, sizeof path, "%s/%s", stage->tool.folder, name);
+        FILE *file = fopen(path, "w");
+        cr_assert_not_null(file);
+        (void)fputs(text, file);
+        cr_assert_eq(fclose(file), 0);
+}
+
+SCN_TEST_WITH(scenectl, applies_lines_each_whole_or_not_at_all, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        write_file(&stage, "edits",
+                "{\"ops\":[{\"op\":\"rename\",\"node\":\"/Boat\",\"name\":\"Ship\"},"
+                "{\"op\":\"set\",\"node\":\"/Ship\",\"key\":\"k\",\"value\":1}]}\n"
+                "\n"
+                "{\"ops\":[{\"op\":\"rename\",\"node\":\"/Ship\",\"name\":\"X\"},{\"op\":\"remove\",\"node\":\"/\"}]}\n"
+                "nonsense\n"
+                "{\"ops\":[{\"op\":\"rename\",\"node\":\"/Ship\",\"name\":\"Boat\"}]}");
+        expect_part(
+                run(&stage, 1, "--json", "apply", "isle", "edits", NULL), "{\"rev\":3}\n{\"error\":\"root\",\"op\":1,");
+        expect_part(stage.output, "}\n{\"error\":\"bad_op\",\"message\":\"the line is no JSON");
+        expect_part(stage.output, "}\n{\"rev\":4}\n");
+        expect_part(run(&stage, 1, "apply", "isle", "nowhere", NULL), "not_readable");
+        tear_down(&stage);
+}
+
+static uint64_t lines_of(const struct stage *stage)
+{
+        return scn_daemon_log_count(&stage->tool, "\n");
+}
+
+SCN_TEST_WITH(scenectl, watches_the_state_and_then_what_changes, .timeout = 60)
+{
+        struct stage stage;
+        struct stage editor;
+        set_up(&stage);
+        make_scene(&stage);
+        editor = stage;
+        editor.output = NULL;
+        scn_daemon_init(&editor.tool);
+        start(&stage, "watch", "isle", "/Boat", "--json", "--mask", "transform", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "\"left\":[]}\n");
+        (void)run(&editor, 0, "add", "isle", "/", "Elsewhere", NULL);
+        (void)run(&editor, 0, "rename-node", "isle", LAMP, "Light", NULL);
+        (void)run(&editor, 0, "transform", "isle", LAMP, "--translation", "5,0,0", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "\"t\":[5,0,0]");
+        (void)run(&editor, 0, "move", "isle", LAMP, "/Elsewhere", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "\"left\":[\"" LAMP "\"]}\n");
+        cr_assert_eq(lines_of(&stage), 3, "it hears nothing of what it did not ask for");
+        cr_assert_eq(scn_daemon_log_count(&stage.tool, "{\"from\":0,\"to\":2,\"changed\":[{\"uid\":\"" BOAT), 1);
+        cr_assert_eq(
+                scn_daemon_log_count(&stage.tool, "\"to\":5,\"changed\":[{\"uid\":\"" LAMP "\",\"t\":[5,0,0]}]"), 1);
+        cr_assert_eq(scn_daemon_log_count(&stage.tool, "name"), 2, "once for each node, and it is null");
+        (void)scn_daemon_stop(&stage.tool);
+        start(&stage, "watch", "isle", "--since", "3", "--json", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "\"to\":6");
+        (void)run(&editor, 0, "rm", "isle", "/Boat", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "\"removed\":[\"" BOAT "\"]");
+        cr_assert_eq(lines_of(&stage), 4, "revisions 4, 5 and 6, then 7");
+        cr_assert_eq(scn_daemon_log_count(&stage.tool, "{\"from\":3,\"to\":4,"), 1);
+        (void)scn_daemon_stop(&stage.tool);
+        scn_daemon_finish(&editor.tool);
+        scn_free(editor.output);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, tells_the_past, .timeout = 60)
+{
+        struct stage stage;
+        char digest[80];
+        set_up(&stage);
+        make_scene(&stage);
+        (void)snprintf(digest, sizeof digest, "%s", run(&stage, 0, "digest", "isle", "--json", NULL));
+        (void)run(&stage, 0, "rename-node", "isle", BOAT, "Ship", NULL);
+        cr_assert_str_neq(run(&stage, 0, "digest", "isle", "--json", NULL), digest);
+        expect(run(&stage, 0, "digest", "isle", "--at", "2", "--json", NULL), digest);
+        expect_part(run(&stage, 0, "log", "isle", NULL), "ann  edit  rename 11111111\n");
+        cr_assert_eq(lines_of(&stage), 3);
+        expect_part(run(&stage, 0, "log", "isle", "--from", "2", "--to", "2", "--json", NULL), "{\"rev\":2,\"time\":");
+        expect_part(stage.output, "\"author\":\"ann\"");
+        expect_part(stage.output, "\"ops\":[{\"op\":\"add\",\"uid\":\"" LAMP "\"}]}\n");
+        expect_part(run(&stage, 0, "replay", "isle", "--from", "1", "--json", NULL),
+                "{\"from\":0,\"to\":1,\"changed\":[{\"uid\":");
+        expect_part(
+                stage.output, "\"author\":\"ann\",\"cause\":\"edit\",\"changed\":[{\"uid\":\"" LAMP "\",\"parent\":");
+        expect_part(
+                stage.output, "\"changed\":[{\"uid\":\"" BOAT "\",\"name\":\"Ship\"}],\"removed\":[],\"left\":[]}\n");
+        cr_assert_eq(lines_of(&stage), 3);
+        expect_part(run(&stage, 0, "verify", "isle", "--json", NULL), "\"ok\":true");
+        expect_part(run(&stage, 1, "tree", "isle", "--at", "99", NULL), "future");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, tells_wrong_usage_from_refusals_and_lost_servers, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        expect_part(run(&stage, 2, "frob", NULL), "there is no command");
+        expect_part(run(&stage, 2, NULL), "which command");
+        expect_part(run(&stage, 2, "tree", NULL), "DOC");
+        expect_part(run(&stage, 2, "tree", "a", "b", "c", NULL), "too many");
+        expect_part(run(&stage, 2, "tree", "a", "b", NULL), "is no node");
+        expect_part(run(&stage, 2, "tree", "--durable", "a", NULL), "unrecognized option");
+        expect_part(run(&stage, 2, "add", "a", "/", "n", "--translation", "1,2", NULL), "is not 3 numbers");
+        expect_part(run(&stage, 2, "add", "a", "/", "n", "--translation", "1,2,nan", NULL), "is not 3 numbers");
+        expect_part(run(&stage, 2, "set", "a", "/", "k", "{", NULL), "is no JSON");
+        expect_part(run(&stage, 2, "watch", "a", "--mask", "name,frob", NULL), "is no channel");
+        expect_part(run(&stage, 2, "undo", "a", "-1", NULL), "invalid option");
+        expect_part(run(&stage, 2, "--server", "nonsense", "ls", NULL), "is no address");
+        expect_part(run(&stage, 1, "--json", "tree", "nowhere", NULL), "{\"error\":\"no_document\",");
+        expect_part(run(&stage, 3, "--json", "--server", "unix:/nowhere/socket", "ls", NULL),
+                "{\"error\":\"no_connection\",");
+        expect_part(run(&stage, 0, "--help", NULL), "rename-node");
+        expect_part(run(&stage, 0, "world", "--help", NULL), "--relative-to");
+        expect_part(run(&stage, 0, "--version", NULL), "scenectl 0.");
+        tear_down(&stage);
+}
