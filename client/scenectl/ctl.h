@@ -52,7 +52,8 @@ enum scn_ctl_exit {
         X(relative_to, "NODE", "in this node's frame, not the world's")                                                \
         X(step, "STEP", "undo: the step that began with this revision")                                                \
         X(stepwise, NULL, "wait for the return key after each revision")                                               \
-        X(under, "NODE", "put it under this node")
+        X(under, "NODE", "put it under this node")                                                                     \
+        X(scene, "NAME", "this scene of the file, not its default one")
 
 enum scn_ctl_option {
 #define SCN_CTL_OPTION_ENUM(name, argument, what) SCN_CTL_OPTION_##name,
@@ -179,6 +180,12 @@ void scn_ctl_print_time(uint64_t time_us);
 /* So that whoever reads from us does not wait. */
 void scn_ctl_flush(struct scn_ctl *ctl);
 
+/* What reading or writing a scene file had to tell: the failure; notes for people; notes as a member of a line. */
+struct scn_gltf_report;
+void scn_ctl_fail_gltf(struct scn_ctl *ctl, const char *path, const struct scn_gltf_report *report);
+void scn_ctl_print_notes(const struct scn_gltf_report *report);
+void scn_ctl_put_notes(struct scn_ctl *ctl, const struct scn_gltf_report *report);
+
 /* --- The commands --- */
 
 int scn_ctl_run_ls(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
@@ -207,6 +214,8 @@ int scn_ctl_run_log(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
 int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_digest(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_verify(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_export(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_ping(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* import: a file's nodes, as one edit. The file is read, and judged, before there is a connection: what it holds is
+ * taken whole or not at all. */
+
+#include "client/draft.h"
+#include "client/scenectl/assimp_read.h"
+#include "client/scenectl/ctl.h"
+#include "client/scenectl/gltf_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct import {
+        struct scn_ctl *ctl;
+        struct scn_gltf_report report;
+        uint32_t nodes_count;
+};
+
+/* Uids of a client that never connects. */
+static void draw(void *data, uint8_t *bytes, size_t size)
+{
+        while (size > 0) {
+                const struct scn_uid uid = scn_client_make_uid(data);
+                const size_t count = size < sizeof uid.bytes ? size : sizeof uid.bytes;
+                memcpy(bytes, uid.bytes, count);
+                bytes += count;
+                size -= count;
+        }
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+        const size_t length = strlen(path);
+        const size_t end_length = strlen(end);
+        return length >= end_length && strcmp(path + length - end_length, end) == 0;
+}
+
+static bool read_file(struct import *import, const char *path, struct scn_gltf_read_options *options,
+        struct scn_gltf_nodes *nodes_out)
+{
+        const struct scn_client_options source_options = SCN_CLIENT_OPTIONS_INIT;
+        struct scn_client *source;
+        const enum scn_error error = scn_client_create(&source_options, &source);
+        if (error != SCN_OK) {
+                (void)scn_ctl_refuse(import->ctl, error);
+                return false;
+        }
+        options->random = draw;
+        options->random_data = source;
+        const bool is_gltf = ends_with(path, ".gltf") || ends_with(path, ".glb") || !scn_assimp_is_built_in();
+        const enum scn_gltf_fault fault = is_gltf ? scn_gltf_read_file(path, options, nodes_out, &import->report)
+                                                  : scn_assimp_read_file(path, options, nodes_out, &import->report);
+        scn_client_destroy(source);
+        if (fault != SCN_GLTF_OK) {
+                scn_ctl_fail_gltf(import->ctl, path, &import->report);
+        }
+        return fault == SCN_GLTF_OK;
+}
+
+static void on_imported(struct scn_client *client, const struct scn_result *result, void *data)
+{
+        const struct import *import = data;
+        struct scn_ctl *ctl = import->ctl;
+        if (result->failure != NULL) {
+                scn_ctl_on_edited(client, result, ctl);
+                return;
+        }
+        if (ctl->is_json) {
+                scn_ctl_begin_line(ctl);
+                scn_ctl_key(ctl, "rev");
+                scn_json_put_uint(&ctl->json, result->rev);
+                scn_ctl_key(ctl, "nodes");
+                scn_json_put_uint(&ctl->json, import->nodes_count);
+                scn_ctl_put_notes(ctl, &import->report);
+                scn_ctl_end_line(ctl);
+        } else {
+                scn_ctl_print("revision %llu  %u nodes\n", (unsigned long long)result->rev, import->nodes_count);
+                scn_ctl_print_notes(&import->report);
+        }
+        scn_ctl_done(ctl);
+}
+
+/* Ends the nodes: their ops are spelled by then. */
+static enum scn_error submit(struct import *import, struct scn_gltf_nodes *nodes)
+{
+        struct scn_draft *draft = scn_draft_create(import->ctl->client, NULL);
+        enum scn_error error = draft != NULL ? SCN_OK : SCN_E_NO_MEMORY;
+        for (uint32_t i = 0; i < nodes->ops_count && error == SCN_OK; i++) {
+                error = scn_draft_append(draft, &nodes->ops[i]);
+        }
+        scn_gltf_nodes_finish(nodes);
+        return error == SCN_OK ? scn_draft_submit(draft, on_imported, import, NULL) : error;
+}
+
+int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        struct import import = {.ctl = ctl};
+        struct scn_gltf_read_options options = SCN_GLTF_READ_OPTIONS_DEFAULT;
+        struct scn_gltf_nodes nodes;
+        struct scn_target under = {.path = "/"};
+        const char *node = arguments->options[SCN_CTL_OPTION_under];
+        const char *scene = arguments->options[SCN_CTL_OPTION_scene];
+        if (node != NULL && !scn_ctl_read_node(ctl, node, &under)) {
+                return SCN_CTL_USAGE;
+        }
+        options.parent = scn_ref_of_target(under);
+        if (scene != NULL) {
+                options.scene = (struct scn_slice){(const uint8_t *)scene, (uint32_t)strlen(scene)};
+        }
+        if (!read_file(&import, arguments->values[1], &options, &nodes)) {
+                return ctl->code;
+        }
+        import.nodes_count = nodes.ops_count;
+        if (!scn_ctl_open(ctl, arguments->values[0])) {
+                scn_gltf_nodes_finish(&nodes);
+                return ctl->code;
+        }
+        const enum scn_error error = submit(&import, &nodes);
+        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+}

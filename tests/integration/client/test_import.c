@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Scene files into a document that is in use, and out of it: what a file does not allow leaves no trace. */
+
+#define _XOPEN_SOURCE 700
+#include "tests/lib/daemon.h"
+#include "tests/lib/test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCENE SCN_TEST_SOURCE_DIR "/deploy/quickstart-scene.gltf"
+#define CORPUS SCN_TEST_SOURCE_DIR "/tests/fuzz/corpus/gltf/"
+#define ARGUMENTS_MAX 16
+
+struct stage {
+        struct scn_daemon daemon;
+        struct scn_daemon tool;
+        struct scn_daemon watcher;
+        char server[SCN_DAEMON_PATH_BYTES + 16];
+        char *output; /* of the last command, owned */
+};
+
+static void begin(struct stage *stage, struct scn_daemon *process, va_list list)
+{
+        const char *arguments[ARGUMENTS_MAX] = {"--server", stage->server, "--as", "ann", "--json"};
+        size_t count = 5;
+
+        for (const char *argument = va_arg(list, const char *); argument != NULL;
+                argument = va_arg(list, const char *)) {
+                cr_assert_lt(count, (size_t)ARGUMENTS_MAX - 1);
+                arguments[count++] = argument;
+        }
+        (void)truncate(process->log_path, 0);
+        scn_daemon_start(process, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+}
+
+/* Runs scenectl to its end, which must be this; gives what it printed. */
+static const char *run(struct stage *stage, int code, ...)
+{
+        va_list list;
+
+        va_start(list, code);
+        begin(stage, &stage->tool, list);
+        va_end(list);
+        const int got = scn_daemon_wait(&stage->tool);
+        scn_free(stage->output);
+        stage->output = scn_daemon_log(&stage->tool);
+        cr_assert_eq(got, code, "exit %d, not %d: %s", got, code, stage->output);
+        return stage->output;
+}
+
+static void watch(struct stage *stage, ...)
+{
+        va_list list;
+
+        va_start(list, stage);
+        begin(stage, &stage->watcher, list);
+        va_end(list);
+}
+
+static void set_up(struct stage *stage)
+{
+        const char *arguments[] = {"--listen", "unix:socket", "--data", "data", NULL};
+
+        *stage = (struct stage){.output = NULL};
+        scn_daemon_init(&stage->daemon);
+        scn_daemon_init(&stage->tool);
+        scn_daemon_init(&stage->watcher);
+        scn_daemon_start(&stage->daemon, &(struct scn_daemon_options){.program = "scened", .arguments = arguments});
+        scn_daemon_wait_for_log(&stage->daemon, "listening on unix:socket");
+        (void)snprintf(stage->server, sizeof stage->server, "unix:%s/socket", stage->daemon.folder);
+        (void)run(stage, 0, "create", "isle", NULL);
+}
+
+static void tear_down(struct stage *stage)
+{
+        scn_free(stage->output);
+        cr_assert_eq(scn_daemon_stop(&stage->daemon), 0);
+        scn_daemon_finish(&stage->daemon);
+        scn_daemon_finish(&stage->tool);
+        scn_daemon_finish(&stage->watcher);
+}
+
+static void expect_part(const char *output, const char *part)
+{
+        cr_expect_not_null(strstr(output, part), "%s: has no %s", output, part);
+}
+
+/* B31, with somebody watching. */
+SCN_TEST_WITH(import, of_a_refused_file_leaves_no_trace, .timeout = 120)
+{
+        static const struct {
+                const char *path;
+                const char *code;
+                int index;
+        } rows[] = {{CORPUS "self_child.gltf", "cycle", 0}, {CORPUS "ring.gltf", "cycle", 0},
+                {CORPUS "two_parents.gltf", "two_parents", 2}, {CORPUS "child_twice.gltf", "twice", 1},
+                {CORPUS "bad_child.gltf", "bad_index", 0}, {CORPUS "scene_child.gltf", "scene_child", 1},
+                {CORPUS "matrix_and_trs.gltf", "matrix_and_trs", 0}, {CORPUS "matrix_17.gltf", "bad_matrix", 0},
+                {CORPUS "nan.gltf", "not_json", 0}, {CORPUS "too_large_number.gltf", "range", 0},
+                {CORPUS "chunk_too_long.glb", "bad_glb", -1}};
+        struct stage stage;
+
+        set_up(&stage);
+        watch(&stage, "watch", "isle", NULL);
+        scn_daemon_wait_for_log(&stage.watcher, "\"from\":0");
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                char wanted[64];
+                const uint64_t begin_ms = scn_daemon_now_ms();
+                (void)snprintf(wanted, sizeof wanted, "{\"error\":\"%s\",", rows[i].code);
+                expect_part(run(&stage, 1, "import", "isle", rows[i].path, NULL), wanted);
+                (void)snprintf(wanted, sizeof wanted, "node %d: ", rows[i].index);
+                if (rows[i].index >= 0)
+                        expect_part(stage.output, wanted);
+                cr_expect_lt(scn_daemon_now_ms() - begin_ms, 1000 * 5, "a second, and time for a loaded machine");
+        }
+        expect_part(run(&stage, 0, "info", "isle", NULL), "\"rev\":0,");
+        expect_part(run(&stage, 0, "import", "isle", CORPUS "matrix_exact.gltf", NULL), "{\"rev\":1,\"nodes\":2,");
+        scn_daemon_wait_for_log(&stage.watcher, "\"to\":1");
+        cr_expect_eq(scn_daemon_log_count(&stage.watcher, "\"from\""), 2, "the state, and the good file");
+        tear_down(&stage);
+}
+
+static void read_file(const char *path, char *text, size_t room)
+{
+        FILE *file = fopen(path, "rb");
+        cr_assert_not_null(file, "%s", path);
+        const size_t size = fread(text, 1, room - 1, file);
+        (void)fclose(file);
+        text[size] = '\0';
+}
+
+SCN_TEST_WITH(export, gives_back_what_was_imported_now_and_then, .timeout = 120)
+{
+        static char first[1 << 18];
+        static char again[1 << 18];
+        struct stage stage;
+        char one[SCN_DAEMON_PATH_BYTES + 16];
+        char two[SCN_DAEMON_PATH_BYTES + 16];
+
+        set_up(&stage);
+        (void)snprintf(one, sizeof one, "%s/one.gltf", stage.daemon.folder);
+        (void)snprintf(two, sizeof two, "%s/two.gltf", stage.daemon.folder);
+        (void)run(&stage, 0, "rename-node", "isle", "/", "Harbour", NULL);
+        expect_part(run(&stage, 0, "import", "isle", SCENE, NULL), "{\"rev\":2,\"nodes\":406,");
+        expect_part(run(&stage, 0, "export", "isle", one, NULL), "\"rev\":2,\"nodes\":406,\"notes\":[]}");
+        read_file(one, first, sizeof first);
+        cr_expect_not_null(strstr(first, "\"scenes\":[{\"name\":\"Harbour\",\"nodes\":[0,1,"));
+
+        /* Into a document of its own, and out again. */
+        (void)run(&stage, 0, "create", "copy", NULL);
+        (void)run(&stage, 0, "rename-node", "copy", "/", "Harbour", NULL);
+        (void)run(&stage, 0, "import", "copy", one, NULL);
+        (void)run(&stage, 0, "export", "copy", two, NULL);
+        read_file(two, again, sizeof again);
+        cr_expect_str_eq(again, first);
+
+        /* As it was, after it has changed. */
+        (void)run(&stage, 0, "rm", "isle", "/Boat", NULL);
+        expect_part(run(&stage, 0, "export", "isle", two, "--at", "2", NULL), "\"rev\":2,\"nodes\":406,");
+        read_file(two, again, sizeof again);
+        cr_expect_str_eq(again, first);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(import, puts_a_file_under_a_node_or_says_why_not, .timeout = 120)
+{
+        struct stage stage;
+
+        set_up(&stage);
+        (void)run(&stage, 0, "add", "isle", "/", "Shelf", NULL);
+        (void)run(&stage, 0, "import", "isle", CORPUS "all.gltf", "--under", "/Shelf", NULL);
+        expect_part(stage.output, "\"note\":\"normalised\",\"index\":1,\"amount\":2,");
+        expect_part(run(&stage, 0, "get", "isle", "/Shelf/n", NULL), "\"gltf.camera\":{\"type\":\"perspective\"");
+        expect_part(run(&stage, 1, "import", "isle", CORPUS "all.gltf", "--under", "/Nowhere", NULL), "no_node");
+        expect_part(run(&stage, 1, "import", "isle", CORPUS "all.gltf", "--scene", "other", NULL), "no_scene");
+        expect_part(run(&stage, 1, "import", "nowhere", CORPUS "all.gltf", NULL), "no_document");
+        expect_part(run(&stage, 1, "export", "isle", "/nowhere/at/all.gltf", NULL), "not_writable");
+        tear_down(&stage);
+}
