@@ -16,7 +16,7 @@ static struct scn_slice text_of(const char *text)
 
 /* --- hello, open --- */
 
-static void pack_limits(struct scn_packer *packer)
+static void pack_limits(struct scn_packer *packer, const struct scn_limits *limits)
 {
         static const struct {
                 const char *name;
@@ -27,14 +27,13 @@ static void pack_limits(struct scn_packer *packer)
                 {"views_max", SCN_VIEWS_PER_SESSION_MAX},
                 {"author_bytes_max", SCN_AUTHOR_BYTES_MAX},
         };
-        const struct scn_limits limits = SCN_LIMITS_DEFAULT;
         static const char *const names[] = {
 #define LIMIT_NAME(name, value, reason) #name,
                 SCN_LIMIT_LIST(LIMIT_NAME)
 #undef LIMIT_NAME
         };
         const uint32_t values[] = {
-#define LIMIT_VALUE(name, value, reason) limits.name,
+#define LIMIT_VALUE(name, value, reason) limits->name,
                 SCN_LIMIT_LIST(LIMIT_VALUE)
 #undef LIMIT_VALUE
         };
@@ -83,7 +82,7 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
         struct scn_buffer limits;
         scn_buffer_init(&limits, 4096);
         struct scn_packer packer = scn_packer_to(&limits);
-        pack_limits(&packer);
+        pack_limits(&packer, &session->server->options.limits);
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_welcome);
         message.as.welcome.version = SCN_PROTOCOL_VERSION;

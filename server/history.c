@@ -12,6 +12,7 @@
 
 #define LOG_PART_BYTES (256u << 10)
 #define LOG_TRANSACTIONS_MAX 10000u
+#define LOG_OPS_MAX 1000u /* named of one transaction: an import of a million nodes would not fit into a message */
 /* What one replay may answer; the last answer says where to go on. */
 #define REPLAY_BYTES_MAX (64u << 20)
 
@@ -182,7 +183,9 @@ static const char *op_name(uint32_t kind)
 
 static void pack_transaction(struct scn_packer *packer, const struct scn_journal_transaction *transaction)
 {
-        scn_pack_map(packer, 8);
+        const uint32_t named_count =
+                transaction->records_count < LOG_OPS_MAX ? transaction->records_count : LOG_OPS_MAX;
+        scn_pack_map(packer, 9);
         pack_named(packer, "rev", transaction->revision);
         pack_named(packer, "time", (uint64_t)transaction->time_us);
         scn_pack_cstring(packer, "author");
@@ -193,9 +196,10 @@ static void pack_transaction(struct scn_packer *packer, const struct scn_journal
         pack_named(packer, "group", transaction->group);
         scn_pack_cstring(packer, "cause");
         scn_pack_cstring(packer, cause_name(transaction->cause));
+        pack_named(packer, "changes", transaction->records_count);
         scn_pack_cstring(packer, "ops");
-        scn_pack_array(packer, transaction->records_count);
-        for (uint32_t i = 0; i < transaction->records_count; i++) {
+        scn_pack_array(packer, named_count);
+        for (uint32_t i = 0; i < named_count; i++) {
                 scn_pack_map(packer, 2);
                 scn_pack_cstring(packer, "op");
                 scn_pack_cstring(packer, op_name(transaction->records[i].kind));

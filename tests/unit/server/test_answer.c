@@ -134,6 +134,11 @@ SCN_TEST(answer, leaves_out_nodes_that_the_client_named_where_all_would_not_fit)
         cr_assert_eq(scn_unpack_map(&results), 3);
         cr_assert_eq(scn_unpack_uint(&results, 0), 0);
         cr_assert_eq(scn_unpack_uint(&results, SCN_REVISION_MAX), PART * PARTS - 1);
+        struct scn_message log;
+        scn_message_init(&log, SCN_MESSAGE_log);
+        log.as.log.request = 1;
+        peer_send(&a, &log);
+        cr_assert_leq(peer_expect(&a, SCN_MESSAGE_answer).as.answer.body.size, 64000, "the log names some of them");
         peer_close(&a);
         hub_finish(&hub);
 }
