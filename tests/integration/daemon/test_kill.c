@@ -19,6 +19,7 @@
 
 #define CLIENTS 3u
 #define WINDOW 64u /* edits in flight of one client */
+#define LIFE 400u  /* edits of one client in one life of the daemon: opening still costs the whole history */
 
 /* One client's life over all the daemon's lives. */
 struct writer {
@@ -27,6 +28,7 @@ struct writer {
         uint64_t acknowledged; /* all numbers up to here */
         uint64_t sent;
         uint64_t next;
+        uint64_t life_end;
 };
 
 static uint32_t kills_count(void)
@@ -50,11 +52,12 @@ static void begin(struct writer *writer, uint16_t port)
         cr_assert_geq(stored, writer->acknowledged, "an acknowledged edit is lost");
         cr_assert_leq(stored, writer->sent, "something was stored that was never sent");
         writer->next = writer->acknowledged + 1;
+        writer->life_end = writer->acknowledged + LIFE;
 }
 
 static void fill_window(struct writer *writer)
 {
-        while (writer->next <= writer->acknowledged + WINDOW) {
+        while (writer->next <= writer->acknowledged + WINDOW && writer->next <= writer->life_end) {
                 send_edit(&writer->caller, writer->next);
                 writer->sent = writer->next > writer->sent ? writer->next : writer->sent;
                 writer->next++;
