@@ -18,10 +18,19 @@ struct scn_event_block {
         uint8_t bytes[];
 };
 
-/* Whether a node was in the view before. */
+/* Whether a node was in the view before; of nodes for which that may not be what it was in the confirmed state, or
+ * which were elsewhere than there. */
 struct scn_noted {
         struct scn_uid uid;
         bool was_there;
+        bool may_live_anew; /* it may come back in another life, in which all of it is different */
+};
+
+/* A node that a delta names as removed or left, or one beneath that; it follows the one that is named. */
+struct scn_gone {
+        struct scn_uid uid;
+        bool is_named;
+        bool has_left;
 };
 
 void scn_told_init(struct scn_told *told, enum scn_view_event_kind kind)
@@ -40,6 +49,7 @@ void scn_told_finish(struct scn_told *told)
         scn_free(told->keys);
         scn_free(told->removed);
         scn_free(told->noted);
+        scn_free(told->gone);
         scn_free(told->left);
         *told = (struct scn_told){.event = {.kind = told->event.kind}};
 }
@@ -98,13 +108,13 @@ static void add_uid(struct scn_told *told, struct scn_uid **uids, size_t *count,
         (*uids)[(*count)++] = uid;
 }
 
-void scn_told_add_removed(struct scn_told *told, struct scn_uid uid)
+static void add_removed(struct scn_told *told, struct scn_uid uid)
 {
         told->event.mask |= SCN_MASK_STRUCTURE;
         add_uid(told, &told->removed, &told->event.removed_count, &told->removed_capacity, uid);
 }
 
-void scn_told_add_left(struct scn_told *told, struct scn_uid uid)
+static void add_left(struct scn_told *told, struct scn_uid uid)
 {
         told->event.mask |= SCN_MASK_STRUCTURE;
         add_uid(told, &told->left, &told->event.left_count, &told->left_capacity, uid);
@@ -120,6 +130,52 @@ static uint32_t mask_of_fields(uint32_t fields)
 
 /* --- Deltas --- */
 
+static void add_gone(struct scn_told *told, const struct scn_document *document, scn_node_id top, bool has_left)
+{
+        if (!scn_document_has(document, top)) {
+                return;
+        }
+        for (scn_node_id id = top; id != 0; id = scn_document_walk(document, top, id)) {
+                if (!scn_grow((void **)&told->gone, &told->gone_capacity, sizeof *told->gone, told->gone_count + 1,
+                            SIZE_MAX)) {
+                        told->is_poor = true;
+                        return;
+                }
+                told->gone[told->gone_count++] =
+                        (struct scn_gone){scn_document_node(document, id).uid, id == top, has_left};
+        }
+}
+
+void scn_told_add_gone(struct scn_told *told, const struct scn_document *document, const struct scn_delta *delta)
+{
+        for (size_t i = 0; i < delta->removed_count; i++) {
+                add_gone(told, document, delta->removed[i], false);
+        }
+        for (size_t i = 0; i < delta->left_count; i++) {
+                add_gone(told, document, delta->left[i], true);
+        }
+}
+
+/* What is beneath a node goes with it, and need not be named; but for whoever saw own edits on top it may have been
+ * elsewhere, and a node that is there again does not take anything with it. */
+static void name_gone(struct scn_told *told, const struct scn_document *document)
+{
+        bool is_back = false;
+        for (size_t i = 0; i < told->gone_count; i++) {
+                const struct scn_gone *gone = &told->gone[i];
+                const bool is_there = scn_document_find_uid(document, gone->uid) != 0;
+                is_back = gone->is_named ? is_there : is_back;
+                if (is_there || (!gone->is_named && !is_back && told->noted_count == 0)) {
+                        continue;
+                }
+                if (gone->has_left) {
+                        add_left(told, gone->uid);
+                } else {
+                        add_removed(told, gone->uid);
+                }
+        }
+}
+
 void scn_told_add_delta(struct scn_told *told, const struct scn_document *document, const struct scn_delta *delta)
 {
         for (size_t i = 0; i < delta->nodes_count; i++) {
@@ -133,6 +189,7 @@ void scn_told_add_delta(struct scn_told *told, const struct scn_document *docume
                         return;
                 }
                 change->is_new = node->is_new;
+                change->is_whole = node->is_new;
                 change->keys_count = (node->fields & SCN_FIELDS_PROPERTY) != 0 ? node->properties_count : 0;
                 told->event.mask |= mask_of_fields(node->fields) | (node->is_new ? SCN_MASK_STRUCTURE : 0);
                 for (uint32_t k = 0; k < change->keys_count; k++) {
@@ -157,6 +214,7 @@ static void add_record(struct scn_told *told, const struct scn_change *record, b
                 return;
         }
         change->is_new = is_new;
+        change->is_whole = is_new;
         told->event.mask |= mask_of_fields(change->fields);
         if (record->kind == SCN_OP_SET) {
                 change->keys_count = 1;
@@ -167,18 +225,6 @@ static void add_record(struct scn_told *told, const struct scn_change *record, b
                 told->event.mask |= SCN_MASK_PROPERTIES;
                 for (uint32_t i = 0; i < record->as.add.properties_count; i++) {
                         add_key(told, record->as.add.properties[i].key);
-                }
-        }
-}
-
-void scn_told_add_changes(struct scn_told *told, const struct scn_changes *changes)
-{
-        for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
-                const struct scn_change *record = scn_changes_get(changes, i);
-                if (record->kind == SCN_OP_REMOVE) {
-                        scn_told_add_removed(told, record->uid);
-                } else {
-                        add_record(told, record, record->kind == SCN_OP_ADD);
                 }
         }
 }
@@ -196,26 +242,28 @@ void scn_told_add_undone(struct scn_told *told, const struct scn_changes *change
 
 /* --- Before and after --- */
 
-static void note(struct scn_told *told, const struct scn_document *document, struct scn_uid uid)
+static void note(struct scn_told *told, const struct scn_document *document, struct scn_uid uid, bool may_live_anew)
 {
         if (!scn_grow((void **)&told->noted, &told->noted_capacity, sizeof *told->noted, told->noted_count + 1,
                     SIZE_MAX)) {
                 told->is_poor = true;
                 return;
         }
-        told->noted[told->noted_count++] = (struct scn_noted){uid, scn_document_find_uid(document, uid) != 0};
+        told->noted[told->noted_count++] =
+                (struct scn_noted){uid, scn_document_find_uid(document, uid) != 0, may_live_anew};
 }
 
 void scn_told_note(struct scn_told *told, const struct scn_document *document, const struct scn_changes *changes)
 {
         for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
                 const struct scn_change *record = scn_changes_get(changes, i);
-                if (record->kind == SCN_OP_ADD) {
-                        note(told, document, record->uid);
+                if (record->kind == SCN_OP_ADD || record->kind == SCN_OP_MOVE) {
+                        note(told, document, record->uid, record->kind == SCN_OP_ADD);
                 }
                 uint32_t cursor = 0;
                 for (uint32_t k = 0; record->kind == SCN_OP_REMOVE && k < record->as.remove.nodes_count; k++) {
-                        note(told, document, scn_document_removed_node(document, &record->as.remove, &cursor).uid);
+                        note(told, document, scn_document_removed_node(document, &record->as.remove, &cursor).uid,
+                                true);
                 }
         }
 }
@@ -240,7 +288,33 @@ static const struct scn_noted *find_note(const struct scn_told *told, struct scn
                 : bsearch(&uid, told->noted, told->noted_count, sizeof *told->noted, compare_uids);
 }
 
-static void add_new(struct scn_told *told, const struct scn_document *document, scn_node_id id)
+/* All of a removed subtree is named, not only its top: to whoever saw the state before, its nodes may have been
+ * elsewhere. */
+static void add_removal(struct scn_told *told, const struct scn_document *document, const struct scn_change *record)
+{
+        uint32_t cursor = 0;
+        for (uint32_t i = 0; i < record->as.remove.nodes_count; i++) {
+                const struct scn_uid uid = scn_document_removed_node(document, &record->as.remove, &cursor).uid;
+                const struct scn_noted *noted = find_note(told, uid);
+                if (noted == NULL || noted->was_there) {
+                        add_removed(told, uid);
+                }
+        }
+}
+
+void scn_told_add_changes(struct scn_told *told, const struct scn_document *document, const struct scn_changes *changes)
+{
+        for (uint32_t i = 0; i < scn_changes_count(changes); i++) {
+                const struct scn_change *record = scn_changes_get(changes, i);
+                if (record->kind == SCN_OP_REMOVE) {
+                        add_removal(told, document, record);
+                } else {
+                        add_record(told, record, record->kind == SCN_OP_ADD);
+                }
+        }
+}
+
+static void add_whole(struct scn_told *told, const struct scn_document *document, scn_node_id id, bool is_new)
 {
         const struct scn_node_view node = scn_document_node(document, id);
         struct scn_view_change *change =
@@ -248,7 +322,8 @@ static void add_new(struct scn_told *told, const struct scn_document *document, 
         if (change == NULL) {
                 return;
         }
-        change->is_new = true;
+        change->is_new = is_new;
+        change->is_whole = true;
         change->keys_count = node.property_fields_count;
         told->event.mask |= SCN_MASK_STRUCTURE | SCN_MASK_NAME | SCN_MASK_TRANSFORM | SCN_MASK_PROPERTIES;
         for (uint32_t k = 0; k < node.property_fields_count; k++) {
@@ -263,9 +338,9 @@ static void compare_notes(struct scn_told *told, const struct scn_document *docu
                 const struct scn_noted *noted = &told->noted[i];
                 const scn_node_id id = scn_document_find_uid(document, noted->uid);
                 if (noted->was_there && id == 0) {
-                        scn_told_add_removed(told, noted->uid);
-                } else if (!noted->was_there && id != 0) {
-                        add_new(told, document, id);
+                        add_removed(told, noted->uid);
+                } else if (id != 0 && (!noted->was_there || noted->may_live_anew)) {
+                        add_whole(told, document, id, !noted->was_there);
                 }
         }
 }
@@ -333,6 +408,7 @@ static void put_in_order(struct scn_told *told, const struct scn_document *docum
 /* Without notes all is as a delta or an edit says it, and in order. */
 void scn_told_sort_out(struct scn_told *told, const struct scn_document *document)
 {
+        name_gone(told, document);
         compare_notes(told, document);
         keep_living(told, document);
         if (told->noted_count > 0) {

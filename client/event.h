@@ -14,6 +14,7 @@
 
 struct scn_event_block;
 struct scn_noted;
+struct scn_gone;
 
 struct scn_told {
         struct scn_view_event event; /* its arrays are these: */
@@ -26,6 +27,9 @@ struct scn_told {
         struct scn_noted *noted; /* nodes that what was undone had added or removed, sorted by uid */
         size_t noted_count;
         size_t noted_capacity;
+        struct scn_gone *gone; /* what a delta names as removed or left, each with all beneath */
+        size_t gone_count;
+        size_t gone_capacity;
         struct scn_uid *left;
         size_t left_capacity;
         struct scn_event_block *blocks; /* where the keys' bytes are */
@@ -37,13 +41,12 @@ struct scn_told {
 void scn_told_init(struct scn_told *told, enum scn_view_event_kind kind);
 void scn_told_finish(struct scn_told *told);
 
-void scn_told_add_removed(struct scn_told *told, struct scn_uid uid);
-void scn_told_add_left(struct scn_told *told, struct scn_uid uid);
-
-/* What a delta names; to be called after it was applied. */
+/* What a delta names: those it removes or that leave, to be called before it is applied, and the others, after. */
+void scn_told_add_gone(struct scn_told *told, const struct scn_document *document, const struct scn_delta *delta);
 void scn_told_add_delta(struct scn_told *told, const struct scn_document *document, const struct scn_delta *delta);
-/* What changes did that are in force. */
-void scn_told_add_changes(struct scn_told *told, const struct scn_changes *changes);
+/* What changes did that are in force. After the notes, if there are any. */
+void scn_told_add_changes(
+        struct scn_told *told, const struct scn_document *document, const struct scn_changes *changes);
 /* Changes are about to be taken back: first all of them are noted, then each tells what it had touched. Once the new
  * state is reached, it is sorted out where all that led. */
 void scn_told_note(struct scn_told *told, const struct scn_document *document, const struct scn_changes *changes);

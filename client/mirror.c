@@ -147,7 +147,7 @@ static size_t first_of(const struct scn_mirror *mirror, const struct scn_task *t
 static void tell_from(const struct scn_mirror *mirror, size_t first, struct scn_told *told)
 {
         for (size_t i = first; i < mirror->shown_count; i++) {
-                scn_told_add_changes(told, mirror->shown[i].changes);
+                scn_told_add_changes(told, mirror->document, mirror->shown[i].changes);
         }
 }
 
@@ -173,6 +173,7 @@ void scn_mirror_show(struct scn_mirror *mirror, struct scn_task *task, struct sc
         const size_t first = mirror->shown_count;
         show(mirror, task);
         tell_from(mirror, first, told);
+        scn_told_sort_out(told, mirror->document);
 }
 
 bool scn_mirror_drop(struct scn_mirror *mirror, struct scn_task *task, struct scn_told *told)
@@ -276,22 +277,6 @@ static void complete(struct scn_mirror *mirror, const struct scn_mirror_part *pa
         }
 }
 
-/* Ids lose their meaning once the delta is applied. */
-static void tell_gone(const struct scn_mirror *mirror, struct scn_told *told)
-{
-        const struct scn_delta *delta = &mirror->delta;
-        for (size_t i = 0; i < delta->removed_count; i++) {
-                if (scn_document_has(mirror->document, delta->removed[i])) {
-                        scn_told_add_removed(told, scn_document_node(mirror->document, delta->removed[i]).uid);
-                }
-        }
-        for (size_t i = 0; i < delta->left_count; i++) {
-                if (scn_document_has(mirror->document, delta->left[i])) {
-                        scn_told_add_left(told, scn_document_node(mirror->document, delta->left[i]).uid);
-                }
-        }
-}
-
 static bool is_to_show(const struct scn_mirror *mirror, const struct scn_task *task)
 {
         return task->kind == SCN_TASK_EDIT && !(task->is_accepted && task->rev <= mirror->cursor);
@@ -314,7 +299,7 @@ static enum scn_error apply(struct scn_mirror *mirror, const struct scn_mirror_t
         const bool is_whole = mirror->delta.is_whole;
         pop_all(mirror, 0, is_whole ? NULL : told);
         if (!is_whole) {
-                tell_gone(mirror, told);
+                scn_told_add_gone(told, mirror->document, &mirror->delta); /* ids lose their meaning afterwards */
         }
         const enum scn_error error = scn_document_apply_delta(mirror->document, &mirror->delta);
         if (error == SCN_OK) {

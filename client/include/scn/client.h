@@ -266,6 +266,7 @@ enum scn_view_event_kind {
 struct scn_view_change {
         struct scn_uid uid;
         bool is_new;         /* it was not in the view before */
+        bool is_whole;       /* all of it is told: forget what you had of it, if anything */
         uint32_t fields;     /* SCN_FIELDS_* */
         uint32_t keys_first; /* SCN_FIELDS_PROPERTY: its keys in the event */
         uint32_t keys_count;
@@ -283,7 +284,7 @@ struct scn_view_event {
         size_t changes_count;
         const struct scn_slice *keys;
         size_t keys_count;
-        const struct scn_uid *removed; /* with all that was beneath: their lives are over */
+        const struct scn_uid *removed; /* with all that was beneath, of which some may be named too: they are gone */
         size_t removed_count;
         const struct scn_uid *left; /* with all that was beneath: they live outside the view */
         size_t left_count;
