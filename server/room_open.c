@@ -37,8 +37,9 @@ static enum scn_error redo_records(const struct scn_journal_transaction *transac
         }
         struct scn_property *at = ops->properties;
         for (size_t i = 0; i < ops->count; i++) {
+                const uint32_t count = ops->ops[i].properties_count;
                 ops->ops[i].properties = at;
-                at += ops->ops[i].properties_count;
+                at = count == 0 ? at : at + count; /* to nothing nothing may be added, not even 0 */
         }
         return SCN_OK;
 }

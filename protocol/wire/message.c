@@ -276,6 +276,10 @@ static enum scn_error decode_fields(struct scn_unpacker *unpacker, uint32_t coun
                 if (unpacker->error != SCN_OK) {
                         return unpacker->error;
                 }
+                /* A uid of zeros is none. */
+                if (field->is_mandatory && field->kind == KIND_UID && is_absent(message, field)) {
+                        return SCN_E_MISSING_FIELD;
+                }
                 if (i == 0) {
                         note_request(message, row, fault);
                 }

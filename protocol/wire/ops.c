@@ -173,8 +173,9 @@ static void point_to_properties(struct scn_ops *ops)
 {
         struct scn_property *at = ops->properties;
         for (size_t i = 0; i < ops->count; i++) {
-                ops->ops[i].properties = ops->ops[i].properties_count == 0 ? NULL : at;
-                at += ops->ops[i].properties_count;
+                const uint32_t count = ops->ops[i].properties_count;
+                ops->ops[i].properties = count == 0 ? NULL : at;
+                at = count == 0 ? at : at + count;
         }
 }
 
@@ -264,7 +265,7 @@ static uint32_t keys_of(const struct scn_op *op)
         case SCN_OP_RENAME:
                 return 1u << KEY_OP | 1u << KEY_NODE | 1u << KEY_NAME;
         case SCN_OP_SET:
-                return 1u << KEY_OP | 1u << KEY_NODE | 1u << KEY_KEY | 1u << KEY_VALUE;
+                return 1u << KEY_OP | 1u << KEY_NODE | (op->key.data != NULL ? 1u << KEY_KEY : 0) | 1u << KEY_VALUE;
         case SCN_OP_COUNT:
                 break;
         }

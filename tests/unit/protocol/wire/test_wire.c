@@ -68,6 +68,9 @@ SCN_TEST(message, names_what_is_wrong)
         cr_assert_eq(decode("\x93\x11\x05\xa1x", 5, &fault), SCN_E_BAD_MESSAGE);
         cr_assert_str_eq(fault.field, "session");
         cr_assert_eq(fault.request, 5, "what could be read of the request is known");
+        /* A uid of zeros is none. */
+        cr_assert_eq(decode("\x93\x01\x01\xc4\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21, &fault), SCN_E_MISSING_FIELD);
+        cr_assert_str_eq(fault.field, "client");
         cr_assert_eq(decode("", 0, &fault), SCN_E_BAD_MESSAGE);
         cr_assert_eq(decode("\x90", 1, &fault), SCN_E_BAD_MESSAGE);
         cr_assert_eq(decode("\xc1", 1, &fault), SCN_E_BAD_MESSAGE);
