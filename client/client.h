@@ -69,7 +69,7 @@ struct scn_view {
         scn_revision replay_next; /* where to go on; SCN_ABSENT: that is all */
         struct scn_slice digest;  /* at the end; borrowed from the message */
         bool is_continued;        /* the state that comes first is here already */
-        struct scn_failure *end; /* owned: to be told by the next dispatch */
+        struct scn_failure *end;  /* owned: to be told by the next dispatch */
 };
 
 struct scn_client {
