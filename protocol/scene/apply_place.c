@@ -10,7 +10,9 @@
 #include <string.h>
 
 #define PLACE_BYTES sizeof(struct scn_place)
-#define NODE_BYTES (SCN_RECORD_BYTES + PLACE_BYTES + sizeof(struct scn_trs) + 5 * 24)
+/* An added node as stored; a removed one keeps the writers of its five fields besides. */
+#define ADDED_BYTES (SCN_RECORD_BYTES + PLACE_BYTES + sizeof(struct scn_trs))
+#define REMOVED_BYTES (ADDED_BYTES + 5 * 24)
 
 #define RANDOM_UID_TRIES 8
 
@@ -221,9 +223,10 @@ static enum scn_error record_properties(
         return SCN_OK;
 }
 
+/* What a name and properties add to that. */
 static uint64_t stored_bytes(const struct scn_text *name, const struct scn_props *props)
 {
-        uint64_t bytes = NODE_BYTES + (name == NULL ? 0 : name->size);
+        uint64_t bytes = name == NULL ? 0 : name->size;
         for (uint32_t i = 0; props != NULL && i < props->count; i++) {
                 bytes += 32 + (uint64_t)props->items[i].text->key_size + props->items[i].text->value_size;
         }
@@ -233,8 +236,8 @@ static uint64_t stored_bytes(const struct scn_text *name, const struct scn_props
 static enum scn_error record_add(struct scn_apply *apply, struct scn_new_node *new, uint32_t flags)
 {
         struct scn_change *record;
-        enum scn_error error =
-                scn_changes_record(&apply->mutation, SCN_OP_ADD, stored_bytes(new->name, new->props), &record);
+        enum scn_error error = scn_changes_record(
+                &apply->mutation, SCN_OP_ADD, ADDED_BYTES + stored_bytes(new->name, new->props), &record);
         if (error == SCN_OK) {
                 error = record_properties(apply, new->props, &record->as.add);
         }
@@ -520,7 +523,7 @@ static void measure(const struct scn_document *document, uint32_t top, uint32_t 
         *bytes_out = 0;
         for (uint32_t at = top; at != SCN_NONE; at = scn_hierarchy_walk(document->hierarchy, top, at)) {
                 const struct scn_node *node = scn_node_at(document, at);
-                *bytes_out += stored_bytes(node->name, node->props);
+                *bytes_out += REMOVED_BYTES + stored_bytes(node->name, node->props);
                 ++*count_out;
         }
 }
