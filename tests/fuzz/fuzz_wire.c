@@ -299,8 +299,8 @@ static void try_walk(struct scn_slice input)
         const bool is_taken = unpacker.error == SCN_OK;
         SCN_ASSERT(!is_taken || (object.data == input.data && object.size <= input.size));
         /* msgpack-c reserves what a head claims, which may be gigabytes, and knows fewer levels. */
-        const bool may_claim = memchr(input.data, 0xdd, input.size) != NULL ||
-                memchr(input.data, 0xdf, input.size) != NULL;
+        const bool may_claim =
+                memchr(input.data, 0xdd, input.size) != NULL || memchr(input.data, 0xdf, input.size) != NULL;
         if (is_taken ? levels_of(object) >= MSGPACK_LEVELS_MAX : may_claim) {
                 return;
         }
