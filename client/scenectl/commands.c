@@ -21,7 +21,7 @@ const struct scn_ctl_command scn_ctl_commands[] = {
         {"info", "DOC", "revision, nodes, sessions of a document", 1, 1, 0, scn_ctl_run_info},
         {"who", "[DOC]", "who is connected", 0, 1, 0, scn_ctl_run_who},
         {"kick", "SESSION", "end somebody's session", 1, 1, 0, scn_ctl_run_kick},
-        {"import", "DOC FILE", "a scene file's nodes, as one edit: glTF, and others where libassimp is there", 2, 2,
+        {"import", "DOC FILE", "a scene file's nodes, as one edit; makes the document if need be", 2, 2,
                 BIT(under) | BIT(scene), scn_ctl_run_import},
         {"export", "DOC FILE", "write it as glTF, .gltf or .glb", 2, 2, BIT(at), scn_ctl_run_export},
         {"tree", "DOC [NODE]", "nodes, parents first", 1, 2, BIT(at) | BIT(depth), scn_ctl_run_tree},

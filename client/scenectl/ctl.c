@@ -154,6 +154,7 @@ static bool make_client(struct scn_ctl *ctl, const char *document)
         struct scn_client_options options = SCN_CLIENT_OPTIONS_INIT;
         (void)snprintf(agent, sizeof agent, "scenectl %s", scn_version());
         options.document = document;
+        options.create = ctl->creates;
         options.author = ctl->author;
         options.token = getenv("SCENED_TOKEN");
         options.agent = agent;

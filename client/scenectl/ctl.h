@@ -97,6 +97,7 @@ struct scn_ctl {
         const char *server;
         const char *author;
         bool is_json;
+        bool creates; /* scn_ctl_open() makes the document if it is not there */
         struct scn_client *client;
         struct scn_socket *socket;
         bool is_done;

@@ -113,6 +113,8 @@ int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
                 return ctl->code;
         }
         import.nodes_count = nodes.ops_count;
+        /* In a document that is not there, there is nothing to put a file under. */
+        ctl->creates = node == NULL;
         if (!scn_ctl_open(ctl, arguments->values[0])) {
                 scn_gltf_nodes_finish(&nodes);
                 return ctl->code;

@@ -178,7 +178,20 @@ SCN_TEST_WITH(import, puts_a_file_under_a_node_or_says_why_not, .timeout = 120)
         expect_part(run(&stage, 0, "get", "isle", "/Shelf/n", NULL), "\"gltf.camera\":{\"type\":\"perspective\"");
         expect_part(run(&stage, 1, "import", "isle", CORPUS "all.gltf", "--under", "/Nowhere", NULL), "no_node");
         expect_part(run(&stage, 1, "import", "isle", CORPUS "all.gltf", "--scene", "other", NULL), "no_scene");
-        expect_part(run(&stage, 1, "import", "nowhere", CORPUS "all.gltf", NULL), "no_document");
+        expect_part(run(&stage, 1, "import", "nowhere", CORPUS "all.gltf", "--under", "/", NULL), "no_document");
         expect_part(run(&stage, 1, "export", "isle", "/nowhere/at/all.gltf", NULL), "not_writable");
+        tear_down(&stage);
+}
+
+/* Only a file that is taken makes one: what is refused leaves not even an empty document. */
+SCN_TEST_WITH(import, makes_the_document_if_it_is_not_there, .timeout = 120)
+{
+        struct stage stage;
+
+        set_up(&stage);
+        (void)run(&stage, 1, "import", "new", CORPUS "ring.gltf", NULL);
+        cr_expect_str_eq(run(&stage, 0, "ls", NULL), "{\"doc\":\"isle\"}\n");
+        expect_part(run(&stage, 0, "import", "new", SCENE, NULL), "{\"rev\":1,\"nodes\":406,");
+        expect_part(run(&stage, 0, "info", "new", NULL), "\"nodes\":407,");
         tear_down(&stage);
 }
