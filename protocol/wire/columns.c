@@ -245,8 +245,10 @@ static int64_t unzigzag(uint64_t value)
 static scn_node_id add_difference(struct reader *reader, int64_t base, uint64_t coded, int64_t least)
 {
         const int64_t difference = unzigzag(coded);
-        const int64_t id = base + difference;
-        if (difference > UINT32_MAX || difference < -(int64_t)UINT32_MAX || id < least || id > UINT32_MAX) {
+        /* Looked at before it is added: the sum of what a peer says may be beyond any integer. */
+        const bool is_far = difference > UINT32_MAX || difference < -(int64_t)UINT32_MAX;
+        const int64_t id = is_far ? -1 : base + difference;
+        if (id < least || id > UINT32_MAX) {
                 fail(reader, SCN_E_BAD_DELTA);
                 return 0;
         }
