@@ -421,8 +421,13 @@ struct scn_view *scn_client_find_view_request(struct scn_client *client, uint64_
         return NULL;
 }
 
+/* Once it has been there it goes by its uid: its path may be another node's by now. */
 static struct scn_node_ref root_of(const struct scn_view *view)
 {
+        const struct scn_uid known = scn_view_root(view);
+        if (!scn_uid_is_none(known)) {
+                return scn_ref_of_target((struct scn_target){.uid = known});
+        }
         if (view->root.kind != SCN_REF_NONE) {
                 return view->root;
         }

@@ -113,6 +113,9 @@ enum scn_error mock_deliver(struct mock *mock)
         enum scn_error error = SCN_OK;
         size_t at = 0;
         size_t step = 1;
+        if (mock->record != NULL) {
+                cr_assert_eq(scn_buffer_append(mock->record, mock->outbox.data, mock->outbox.size), SCN_OK);
+        }
         while (at < mock->outbox.size && error == SCN_OK) {
                 const size_t left = mock->outbox.size - at;
                 const size_t size = step < left ? step : left;

@@ -27,6 +27,7 @@ struct mock {
         struct scn_buffer inbox; /* the message read last, which `message` borrows from */
         struct scn_message message;
         struct scn_buffer outbox;
+        struct scn_buffer *record; /* NULL, or where all that is delivered is kept */
 };
 
 /* A client of the document "test", and a mock whose document has a root (uid 1). Nothing is connected. */
