@@ -164,6 +164,82 @@ SCN_TEST(view, does_not_call_a_node_new_that_its_own_edit_had_added)
         mock_finish(&bench.mock);
 }
 
+SCN_TEST(view, names_what_went_with_a_node_that_is_there_again)
+{
+        struct bench bench;
+        set_up(&bench);
+        const struct scn_op ops[] = {scene_remove(id_of(&bench, 2)), scene_add(1, 2, "anew")};
+        (void)scene_do_all(bench.mock.document, ops, 2);
+        mock_publish(&bench.mock, &bench.theirs);
+        cr_assert_eq(bench.heard.changes_count, 1);
+        cr_assert(bench.heard.changes[0].is_new);
+        cr_assert_eq(bench.heard.removed_count, 1, "c; a is there");
+        cr_assert(scn_uid_equal(bench.heard.removed, scene_uid(4)));
+        (void)mock_do(&bench.mock, scene_remove(id_of(&bench, 2)));
+        mock_publish(&bench.mock, &bench.theirs);
+        cr_assert_eq(bench.heard.removed_count, 1);
+        mock_finish(&bench.mock);
+}
+
+SCN_TEST(view, names_a_node_that_its_own_edit_had_moved_out_of_what_is_removed)
+{
+        struct bench bench;
+        set_up(&bench);
+        const struct scn_position last = {.kind = SCN_POSITION_UNSAID};
+        struct scn_draft *draft = scn_draft_create(bench.mock.client, bench.view);
+        cr_assert_eq(scn_draft_move(draft, SCN_BY_UID(scene_uid(4)), SCN_BY_UID(scene_uid(3)), last, 0), SCN_OK);
+        (void)submit(draft);
+        dispatch(&bench);
+        (void)mock_do(&bench.mock, scene_remove(id_of(&bench, 2)));
+        mock_publish(&bench.mock, &bench.theirs);
+        cr_assert_eq(scn_view_nodes_count(bench.view), 2);
+        bool names_c = false;
+        for (size_t i = 0; i < bench.heard.removed_count && i < 16; i++) {
+                names_c = names_c || scn_uid_equal(bench.heard.removed_all[i], scene_uid(4));
+        }
+        cr_assert(names_c, "for whoever listens c was under b, and did not go with a");
+        mock_finish(&bench.mock);
+}
+
+SCN_TEST(view, tells_new_nodes_parents_first)
+{
+        struct bench bench;
+        set_up(&bench);
+        const scn_node_id top = scene_new(bench.mock.document, 1, 9, "top");
+        (void)scene_new(bench.mock.document, top, 5, "below, with a smaller uid");
+        mock_publish(&bench.mock, &bench.theirs);
+        struct scn_draft *draft = scn_draft_create(bench.mock.client, bench.view);
+        cr_assert_eq(scn_draft_remove(draft, SCN_BY_UID(scene_uid(9))), SCN_OK);
+        (void)submit(draft);
+        dispatch(&bench);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        mock_refuse_edit(&bench.mock, "conflict");
+        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
+        cr_assert_eq(bench.heard.changes_count, 2);
+        cr_assert(scn_uid_equal(bench.heard.changes[0].uid, scene_uid(9)));
+        cr_assert(scn_uid_equal(bench.heard.changes[1].uid, scene_uid(5)));
+        mock_finish(&bench.mock);
+}
+
+SCN_TEST(view, goes_on_with_the_same_node_whatever_its_path_is_by_then)
+{
+        struct bench bench;
+        set_up(&bench);
+        struct scn_view *part = make_view(&bench, SCN_BY_PATH("/a"), 0);
+        cr_assert_eq(mock_expect(&bench.mock, SCN_MESSAGE_view)->as.view.root.kind, SCN_REF_PATH);
+        (void)mock_accept_view(&bench.mock, false);
+        mock_disconnect(&bench.mock);
+        (void)mock_do(&bench.mock, scene_rename(id_of(&bench, 2), "other"));
+        mock_open(&bench.mock);
+        (void)mock_answer_view(&bench.mock, true);
+        const struct scn_node_ref root = mock_expect(&bench.mock, SCN_MESSAGE_view)->as.view.root;
+        cr_assert_eq(root.kind, SCN_REF_UID);
+        cr_assert(scn_uid_equal(root.uid, scene_uid(2)));
+        (void)mock_accept_view(&bench.mock, true);
+        mock_expect_same(&bench.mock, part);
+        mock_finish(&bench.mock);
+}
+
 SCN_TEST(view, says_the_parent_that_a_transform_is_meant_in)
 {
         struct bench bench;

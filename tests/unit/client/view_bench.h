@@ -26,6 +26,7 @@ struct heard {
         struct scn_view_change changes[16];
         size_t removed_count;
         struct scn_uid removed;
+        struct scn_uid removed_all[16];
         size_t left_count;
         char code[SCN_FAILURE_CODE_BYTES];
         bool is_ended;
@@ -48,6 +49,9 @@ static inline void on_change(struct scn_view *view, const struct scn_view_event 
         }
         heard->removed_count = event->removed_count;
         heard->removed = event->removed_count > 0 ? event->removed[0] : (struct scn_uid){{0}};
+        for (size_t i = 0; i < event->removed_count && i < 16; i++) {
+                heard->removed_all[i] = event->removed[i];
+        }
         heard->left_count = event->left_count;
         memcpy(heard->code, event->failure == NULL ? "" : event->failure->code,
                 event->failure == NULL ? 1 : sizeof heard->code);
