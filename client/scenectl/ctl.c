@@ -129,9 +129,10 @@ int scn_ctl_misuse(struct scn_ctl *ctl, const char *format, ...)
 
 /* --- The connection --- */
 
-static void lose(struct scn_ctl *ctl, const char *why)
+static void lose(struct scn_ctl *ctl)
 {
-        const struct scn_failure failure = failure_of("no_connection", why);
+        const char *problem = scn_socket_problem(ctl->socket);
+        const struct scn_failure failure = failure_of("no_connection", problem[0] != '\0' ? problem : ctl->reason);
         print_failure(ctl, &failure);
         ctl->code = SCN_CTL_NO_CONNECTION;
         ctl->is_done = true;
@@ -143,6 +144,9 @@ static void on_state(
 {
         struct scn_ctl *ctl = data;
         (void)client;
+        if (failure != NULL) {
+                (void)snprintf(ctl->reason, sizeof ctl->reason, "%.200s", failure->text);
+        }
         if (state == SCN_CLIENT_ENDED && failure != NULL) {
                 scn_ctl_fail(ctl, failure);
         }
@@ -189,7 +193,7 @@ bool scn_ctl_open(struct scn_ctl *ctl, const char *document)
                 const bool is_lost =
                         state == SCN_CLIENT_OFFLINE && (was_connected || scn_socket_failures(ctl->socket) > 0);
                 if (is_lost && !ctl->is_done) {
-                        lose(ctl, scn_socket_problem(ctl->socket));
+                        lose(ctl);
                 }
         }
         return !ctl->is_done;
@@ -206,7 +210,7 @@ bool scn_ctl_turn(struct scn_ctl *ctl, int timeout_ms)
         const uint64_t now = scn_ctl_now_ms();
         ctl->offline_since_ms = ctl->offline_since_ms == 0 ? now : ctl->offline_since_ms;
         if (!ctl->is_done && now - ctl->offline_since_ms > SCN_CTL_PATIENCE_MS) {
-                lose(ctl, scn_socket_problem(ctl->socket));
+                lose(ctl);
         }
         return !ctl->is_done;
 }

@@ -106,6 +106,7 @@ struct scn_ctl {
         struct scn_json json;
         bool wants_comma;
         uint64_t offline_since_ms;
+        char reason[256]; /* why the connection was lost last */
 };
 
 void scn_ctl_init(struct scn_ctl *ctl);

@@ -267,6 +267,24 @@ SCN_TEST_WITH(scenectl, tells_the_past, .timeout = 60)
         tear_down(&stage);
 }
 
+SCN_TEST_WITH(scenectl, reaches_the_daemon_by_address_and_by_name, .timeout = 60)
+{
+        const char *arguments[] = {"--listen", "127.0.0.1:0", "--data", "data", NULL};
+        static const char *const hosts[] = {"127.0.0.1", "localhost"};
+        struct stage stage = {.output = NULL};
+        scn_daemon_init(&stage.daemon);
+        scn_daemon_init(&stage.tool);
+        scn_daemon_start(&stage.daemon, &(struct scn_daemon_options){.program = "scened", .arguments = arguments});
+        const unsigned port = scn_daemon_port(&stage.daemon);
+        for (size_t i = 0; i < 2; i++) {
+                (void)snprintf(stage.server, sizeof stage.server, "%s:%u", hosts[i], port);
+                expect_part(run(&stage, 0, "ping", NULL), "answered");
+        }
+        (void)snprintf(stage.server, sizeof stage.server, "127.0.0.1:1");
+        expect_part(run(&stage, 3, "ping", NULL), "127.0.0.1:1: Connection refused");
+        tear_down(&stage);
+}
+
 SCN_TEST_WITH(scenectl, tells_wrong_usage_from_refusals_and_lost_servers, .timeout = 60)
 {
         struct stage stage;

@@ -318,6 +318,22 @@ SCN_TEST(client, asks_a_silent_server_and_then_gives_it_up)
         mock_finish(&mock);
 }
 
+SCN_TEST(client, gives_up_what_does_not_greet)
+{
+        struct mock mock;
+        const struct scn_client_options options = mock_options();
+        mock_init(&mock, &options);
+        mock_connect(&mock);
+        cr_assert_eq(scn_client_dispatch(mock.client, mock.now_ms), SCN_OK, "that it is greeting is told");
+        mock.now_ms = scn_client_wake_at_ms(mock.client);
+        cr_assert_eq(mock.now_ms, 1000000 + SCN_CLIENT_GREETING_MS);
+        cr_assert_eq(scn_client_dispatch(mock.client, mock.now_ms - 1), SCN_OK);
+        cr_assert_neq(scn_client_dispatch(mock.client, mock.now_ms), SCN_OK);
+        mock_disconnect(&mock);
+        cr_assert_eq(scn_client_state(mock.client), SCN_CLIENT_OFFLINE);
+        mock_finish(&mock);
+}
+
 struct states {
         enum scn_client_state last;
         uint32_t count;
