@@ -6,7 +6,7 @@
  * echoed; the one behind it is a command:
  *
  *   e  end the session, once all before is echoed
- *   j  run a job of 20 ms on a worker and echo "job\n" when it is done; J: of 1500 ms; K: of 6000 ms
+ *   j  run a job of 20 ms on a worker and echo "job\n" when it is done; J: of 1500 ms; K: of 8000 ms
  *   d  take all descriptors that are left, answer "full\n"; D: give them back, answer "free\n"
  *   t  at the next tick, echo the monotonic time of that moment, 20 digits
  *   z  send 16 MiB of zeros
@@ -267,7 +267,7 @@ static void obey(struct scn_session *session, uint8_t command)
                 start_job(session, 1500);
                 break;
         case 'K':
-                start_job(session, 6000);
+                start_job(session, 8000);
                 break;
         case 'd':
                 take_descriptors(session);

@@ -174,7 +174,7 @@ SCN_TEST(stop, waits_for_the_storage_and_says_so)
         (void)close(peer);
         uint64_t start_ms = scn_daemon_now_ms();
         cr_assert_eq(scn_daemon_stop(&fixture.daemon), 0);
-        cr_assert_gt(scn_daemon_now_ms() - start_ms, 5500);
+        cr_assert_gt(scn_daemon_now_ms() - start_ms, 7500);
         cr_assert_eq(scn_daemon_log_count(&fixture.daemon, "warning stop: the storage is not done yet"), 1);
         scn_daemon_finish(&fixture.daemon);
 }
