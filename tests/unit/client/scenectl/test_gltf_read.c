@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700
 #include "client/scenectl/gltf_read.h"
 
+#include "client/scenectl/json_read.h"
 #include "client/scenectl/json_value.h"
 #include "protocol/base/uid.h"
 #include "protocol/scene/transform.h"
@@ -346,6 +347,9 @@ SCN_TEST(gltf_read, names_both_nodes_and_the_line)
         (void)gltf_refused(NODES("\n{\"children\":[2]},\n{\"children\":[2]},\n{}"), &report);
         scn_gltf_report_describe(&report, message);
         cr_expect_str_eq(message, "line 3: node 2: a node is a child of two nodes (node 0)");
+        (void)gltf_refused(NODES("{},\n{\"children\":[1]}"), &report);
+        scn_gltf_report_describe(&report, message);
+        cr_expect_str_eq(message, "line 2: node 1: a node is its own ancestor (node 1)");
 }
 
 SCN_TEST(gltf_read, refuses_rings_that_no_scene_lists)
@@ -433,6 +437,30 @@ SCN_TEST(gltf_read, refuses_brackets_nested_without_end)
         text[(size_t)head + depth] = '\0';
         cr_expect_eq(gltf_refused(text, &report), SCN_GLTF_NOT_JSON);
         free(text);
+}
+
+SCN_TEST(gltf_read, follows_brackets_to_a_limit)
+{
+        const struct {
+                uint32_t depth;
+                enum scn_gltf_fault fault;
+        } rows[] = {{SCN_JSON_NESTING_MAX, SCN_GLTF_OK}, {SCN_JSON_NESTING_MAX + 1, SCN_GLTF_NOT_JSON}};
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                char text[1024];
+                struct scn_gltf_read_options options = gltf_options();
+                struct scn_gltf_nodes nodes;
+                struct scn_gltf_report report;
+                int size = snprintf(text, sizeof text, "{\"asset\":{\"version\":\"2.0\"},\"x\":");
+                for (uint32_t k = 0; k < rows[i].depth; k++)
+                        text[size++] = '[';
+                for (uint32_t k = 0; k < rows[i].depth; k++)
+                        text[size++] = ']';
+                (void)snprintf(text + size, sizeof text - (size_t)size, "}");
+                cr_expect_eq(scn_gltf_read_bytes(scene_text(text), &options, &nodes, &report), rows[i].fault, "%u: %s",
+                        rows[i].depth, report.detail);
+                scn_gltf_nodes_finish(&nodes);
+        }
 }
 
 SCN_TEST(gltf_read, refuses_what_exceeds_the_documents_limits)

@@ -405,6 +405,47 @@ SCN_TEST(gltf_write, gives_back_any_scene_to_the_bit)
         scn_document_destroy(document);
 }
 
+/* Equal to what is as by default, and yet not it. */
+SCN_TEST(gltf_write, keeps_the_sign_of_zeros_alone)
+{
+        struct scn_document *document = scene_create();
+        struct scn_op op = scene_add(1, 10, "n");
+        op.fields = SCN_FIELDS_TRS;
+        op.trs = (struct scn_trs){{-0.0f, -0.0f, -0.0f}, {-0.0f, 0.0f, 0.0f, 1.0f}, {1.0f, 1.0f, 1.0f}};
+        (void)scene_do(document, op);
+
+        enter_folder("a.gltf");
+        cr_expect_not_null(strstr(
+                written(document), "{\"name\":\"n\",\"translation\":[-0.0,-0.0,-0.0],\"rotation\":[-0.0,0,0,1]}"));
+        struct scn_document *copy = read_back();
+        cr_expect(gltf_is_same(document, copy));
+        scn_document_destroy(copy);
+        leave_folder();
+        scn_document_destroy(document);
+}
+
+SCN_TEST(gltf_write, pads_a_binary_file_whatever_its_length)
+{
+        struct scn_document *document = scene_create();
+        const scn_node_id id = scene_new(document, 1, 10, "");
+        static const char *const names[] = {"a", "ab", "abc", "abcd"};
+
+        enter_folder("a.glb");
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+                struct scn_gltf_report report;
+                struct stat status;
+                (void)scene_do(document, scene_rename(id, names[i]));
+                cr_assert_eq(write_it(document, &report), SCN_GLTF_OK);
+                cr_assert_eq(stat(path, &status), 0);
+                cr_expect_eq(status.st_size % 4, 0);
+                struct scn_document *copy = read_back();
+                cr_expect(gltf_is_same(document, copy));
+                scn_document_destroy(copy);
+        }
+        leave_folder();
+        scn_document_destroy(document);
+}
+
 SCN_TEST(gltf_write, keeps_a_rotation_that_gltf_cannot_have)
 {
         struct scn_document *document = scene_create();
