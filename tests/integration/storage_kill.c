@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -228,6 +229,7 @@ static scn_revision run_round(const char *path, scn_revision last, struct scn_ra
         const pid_t pid = fork();
         need(pid >= 0, "a process");
         if (pid == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left behind when we fail */
                 close(ends[0]);
                 run_writer(path, ends[1]);
         }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,6 +38,8 @@ static pid_t start_opener(const char *path, int *pipe_out)
                 *pipe_out = ends[0];
                 return pid;
         }
+        /* A test that fails must leave nobody behind. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         struct scn_storage_fault fault = {0};
         struct scn_storage *storage;
         struct outcome outcome = {.error = scn_storage_open(path, &storage, &fault)};

@@ -5,6 +5,7 @@
 #include "tests/lib/test.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,12 +207,21 @@ static void read_bytes(const char *path, uint8_t **bytes, size_t *size)
         fclose(file);
 }
 
-/* Also when the newer program has died, and what it wrote stands in the write-ahead file. */
+static void expect_same_bytes(const char *path, const uint8_t *bytes, size_t size)
+{
+        uint8_t *found;
+        size_t found_size;
+
+        read_bytes(path, &found, &found_size);
+        cr_assert(found_size == size && memcmp(found, bytes, size) == 0, "%s has changed", path);
+        free(found);
+}
+
 SCN_TEST(journal, of_a_newer_format_is_left_as_it_is)
 {
         struct scn_test_storage test;
-        uint8_t *before, *after;
-        size_t before_size, after_size;
+        uint8_t *before;
+        size_t before_size;
         char path[512], wal[520];
 
         scn_test_storage_init(&test);
@@ -223,11 +233,42 @@ SCN_TEST(journal, of_a_newer_format_is_left_as_it_is)
         read_bytes(path, &before, &before_size);
         for (int mode = SCN_JOURNAL_WRITE; mode <= SCN_JOURNAL_READ; mode++)
                 expect_open(&test, (enum scn_journal_mode)mode, SCN_E_NEWER_FORMAT);
-        read_bytes(path, &after, &after_size);
-        cr_assert(after_size == before_size && memcmp(before, after, before_size) == 0);
-        free(after);
+        expect_same_bytes(path, before, before_size);
         free(before);
         cr_assert_eq(file_size(wal), -1);
+        scn_test_storage_finish(&test);
+}
+
+/* The newer program has died, and that its format is newer stands in the write-ahead file. */
+SCN_TEST(journal, of_a_newer_format_is_left_with_its_write_ahead_file)
+{
+        struct scn_test_storage test;
+        uint8_t *before, *wal_before;
+        size_t before_size, wal_size;
+        char path[512], wal[520], from[512], command[2200];
+        sqlite3 *newer;
+
+        scn_test_storage_init(&test);
+        scn_journal_close(scn_test_create_island(&test));
+        snprintf(from, sizeof from, "%s", scn_test_storage_file(&test, "newer.scene"));
+        snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
+        snprintf(wal, sizeof wal, "%s-wal", path);
+        cr_assert_eq(rename(path, from), 0);
+        cr_assert_eq(sqlite3_open(from, &newer), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(newer, "PRAGMA user_version = 2", NULL, NULL, NULL), SQLITE_OK);
+        snprintf(command, sizeof command, "cp %s %s && cp %s-wal %s", from, path, from, wal);
+        cr_assert_eq(system(command), 0);
+        cr_assert_eq(sqlite3_close(newer), SQLITE_OK);
+        read_bytes(path, &before, &before_size);
+        read_bytes(wal, &wal_before, &wal_size);
+        cr_assert_gt(wal_size, 4096);
+        for (int mode = SCN_JOURNAL_WRITE; mode <= SCN_JOURNAL_READ; mode++) {
+                expect_open(&test, (enum scn_journal_mode)mode, SCN_E_NEWER_FORMAT);
+                expect_same_bytes(path, before, before_size);
+                expect_same_bytes(wal, wal_before, wal_size);
+        }
+        free(before);
+        free(wal_before);
         scn_test_storage_finish(&test);
 }
 
