@@ -23,6 +23,24 @@ static bool next_element(const struct scn_answer *answer, size_t *at, struct scn
         return unpacker.error == SCN_OK;
 }
 
+/* Takes the value of `key`, whatever it is, into what is being read. */
+typedef void (*take_field_fn)(struct scn_unpacker *unpacker, uint64_t key, void *out);
+
+/* The next element, a map. False: there is none, or it is not as it should be. */
+static bool take_next(const struct scn_answer *answer, size_t *at, take_field_fn take_field, void *out)
+{
+        struct scn_slice element;
+        if (!next_element(answer, at, &element)) {
+                return false;
+        }
+        struct scn_unpacker unpacker = scn_unpacker_from(element);
+        const uint32_t count = scn_unpack_map(&unpacker);
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                take_field(&unpacker, scn_unpack_uint(&unpacker, UINT32_MAX), out);
+        }
+        return unpacker.error == SCN_OK;
+}
+
 static void take_floats(struct scn_unpacker *unpacker, float *floats, uint32_t count)
 {
         if (scn_unpack_array(unpacker) != count && unpacker->error == SCN_OK) {
@@ -55,8 +73,10 @@ enum tree_key {
         TREE_PROPS,
 };
 
-static void take_tree_field(struct scn_unpacker *unpacker, uint64_t key, struct scn_tree_node *node)
+static void take_tree_field(struct scn_unpacker *unpacker, uint64_t key, void *out)
 {
+        struct scn_tree_node *node = out;
+
         if (key == TREE_ID) {
                 node->id = (scn_node_id)scn_unpack_uint(unpacker, UINT32_MAX);
         } else if (key == TREE_UID) {
@@ -80,17 +100,8 @@ static void take_tree_field(struct scn_unpacker *unpacker, uint64_t key, struct 
 
 bool scn_answer_tree(const struct scn_answer *answer, size_t *at, struct scn_tree_node *node_out)
 {
-        struct scn_slice element;
         *node_out = (struct scn_tree_node){.trs = SCN_TRS_IDENTITY};
-        if (!next_element(answer, at, &element)) {
-                return false;
-        }
-        struct scn_unpacker unpacker = scn_unpacker_from(element);
-        const uint32_t count = scn_unpack_map(&unpacker);
-        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
-                take_tree_field(&unpacker, scn_unpack_uint(&unpacker, UINT32_MAX), node_out);
-        }
-        return unpacker.error == SCN_OK;
+        return take_next(answer, at, take_tree_field, node_out);
 }
 
 enum world_key {
@@ -104,8 +115,10 @@ enum world_key {
         WORLD_TEXT,
 };
 
-static void take_world_field(struct scn_unpacker *unpacker, uint64_t key, struct scn_world *world)
+static void take_world_field(struct scn_unpacker *unpacker, uint64_t key, void *out)
 {
+        struct scn_world *world = out;
+
         if (key == WORLD_UID) {
                 world->uid = take_uid(unpacker);
         } else if (key == WORLD_PATH) {
@@ -129,17 +142,8 @@ static void take_world_field(struct scn_unpacker *unpacker, uint64_t key, struct
 
 bool scn_answer_world(const struct scn_answer *answer, size_t *at, struct scn_world *world_out)
 {
-        struct scn_slice element;
         *world_out = (struct scn_world){.trs = SCN_TRS_IDENTITY};
-        if (!next_element(answer, at, &element)) {
-                return false;
-        }
-        struct scn_unpacker unpacker = scn_unpacker_from(element);
-        const uint32_t count = scn_unpack_map(&unpacker);
-        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
-                take_world_field(&unpacker, scn_unpack_uint(&unpacker, UINT32_MAX), world_out);
-        }
-        return unpacker.error == SCN_OK;
+        return take_next(answer, at, take_world_field, world_out);
 }
 
 bool scn_answer_document(const struct scn_answer *answer, size_t *at, struct scn_slice *name_out)

@@ -176,52 +176,44 @@ enum scn_error scn_client_kick(struct scn_client *client, uint64_t session, scn_
         return ask(client, &message, callback, data);
 }
 
-enum scn_error scn_client_documents(struct scn_client *client, scn_answer_fn callback, void *data)
+/* For questions that are no more than their number; their messages are all of one shape. */
+static enum scn_error ask_plainly(
+        struct scn_client *client, enum scn_message_kind kind, scn_answer_fn callback, void *data)
 {
         struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_documents);
-        message.as.documents.request = ++client->numbers;
+        scn_message_init(&message, kind);
+        message.as.ping.request = ++client->numbers;
         return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_documents(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        return ask_plainly(client, SCN_MESSAGE_documents, callback, data);
 }
 
 enum scn_error scn_client_info(struct scn_client *client, scn_answer_fn callback, void *data)
 {
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_info);
-        message.as.info.request = ++client->numbers;
-        return ask(client, &message, callback, data);
+        return ask_plainly(client, SCN_MESSAGE_info, callback, data);
 }
 
 enum scn_error scn_client_who(struct scn_client *client, scn_answer_fn callback, void *data)
 {
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_who);
-        message.as.who.request = ++client->numbers;
-        return ask(client, &message, callback, data);
+        return ask_plainly(client, SCN_MESSAGE_who, callback, data);
 }
 
 enum scn_error scn_client_verify(struct scn_client *client, scn_answer_fn callback, void *data)
 {
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_verify);
-        message.as.verify.request = ++client->numbers;
-        return ask(client, &message, callback, data);
+        return ask_plainly(client, SCN_MESSAGE_verify, callback, data);
 }
 
 enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data)
 {
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_backup);
-        message.as.backup.request = ++client->numbers;
-        return ask(client, &message, callback, data);
+        return ask_plainly(client, SCN_MESSAGE_backup, callback, data);
 }
 
 enum scn_error scn_client_ping(struct scn_client *client, scn_answer_fn callback, void *data)
 {
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_ping);
-        message.as.ping.request = ++client->numbers;
-        return ask(client, &message, callback, data);
+        return ask_plainly(client, SCN_MESSAGE_ping, callback, data);
 }
 
 /* --- Undo --- */
