@@ -275,6 +275,9 @@ static enum scn_error record_set(struct scn_apply *apply, uint32_t slot, const s
         if (before != NULL) {
                 record->as.set.before = scn_prop_view(before->text).value;
                 record->as.set.writer_before = scn_stamp_writer(before->stamp);
+        } else if (apply->op->condition != NULL) {
+                /* Left empty, and that is forgotten: it counted as written by whom the condition says. */
+                record->as.set.writer_before = apply->op->condition->writers[SCN_FIELD_PROPERTY];
         }
         return SCN_OK;
 }
