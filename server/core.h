@@ -34,6 +34,7 @@
 #define SCN_TURN_EDITS_MAX 4096u
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
+#define SCN_CHECKPOINT_JOBS_MAX 1u
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
 #define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
@@ -137,7 +138,8 @@ struct scn_entry {
         uint64_t number;
 };
 
-struct scn_batch; /* turn.c */
+struct scn_batch;          /* turn.c */
+struct scn_checkpoint_job; /* upkeep.c */
 
 enum scn_room_state {
         SCN_ROOM_OPENING,
@@ -160,6 +162,11 @@ struct scn_room {
         struct scn_observable *published;
         struct scn_view_group *groups;
         uint32_t jobs_count; /* other jobs under way that name this room */
+        struct scn_checkpoint_job *checkpoint; /* under way, beside all else; NULL: none */
+        uint64_t checkpoint_bytes;             /* size of the newest one; 0: there is none */
+        uint64_t gathered_bytes;               /* of the journal behind it, about */
+        uint64_t checkpoint_retry_ms;          /* after one that failed: none before */
+        bool has_damaged_checkpoint;           /* the newest one could not be used: another is wanted */
         uint64_t idle_since_ms;
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
 };
@@ -174,6 +181,7 @@ struct scn_server {
         uint32_t rooms_count;
         uint32_t jobs_count;         /* under way that name no room */
         uint32_t history_jobs_count; /* of these, questions about the past */
+        uint32_t checkpoint_jobs_count;
         bool is_stopping;
 };
 
@@ -236,6 +244,15 @@ void scn_room_close(struct scn_room *room);
 void scn_room_turn(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */
 void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session);
+
+/* --- upkeep.c --- */
+/* At the publish point: so many bytes were added to the journal. */
+void scn_room_gather(struct scn_room *room, uint64_t bytes);
+/* Begins a checkpoint if one is due; `is_last`: the room is about to close, and less is enough. True if one is under
+ * way now: the room may go on with everything but closing. */
+bool scn_room_checkpoint(struct scn_room *room, bool is_last);
+/* One that is under way is given up as soon as it can be. */
+void scn_room_cancel_checkpoint(struct scn_room *room);
 
 /* --- view.c --- */
 /* Begins or changes a view and sends what it lacks; only while the room is settled. */

@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* What the storage counts for a transaction or a record beside its payloads (storage/FORMAT.md). */
+#define ROW_COST 64u
+
 /* --- The batch in flight --- */
 
 /* A transaction while its bytes may still move: offsets into the batch's buffer. */
@@ -484,6 +487,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         if (batch->mask != 0) {
                 scn_view_publish(room, batch->mask);
         }
+        scn_room_gather(room, batch->bytes.size + ROW_COST * (batch->drafts_count + batch->records_count));
 }
 
 /* What was surely not stored never happened: taken back, newest first, and refused. */

@@ -194,6 +194,10 @@ SCN_NODISCARD enum scn_error scn_journal_begin_epoch(
 SCN_NODISCARD enum scn_error scn_journal_find_epoch(struct scn_journal *journal, uint64_t id,
         struct scn_journal_epoch *epoch_out, bool *found_out, struct scn_storage_fault *fault);
 
+/* The newest epochs, newest first, at most so many. */
+SCN_NODISCARD enum scn_error scn_journal_list_epochs(struct scn_journal *journal, struct scn_journal_epoch *epochs_out,
+        uint32_t epochs_max, uint32_t *count_out, struct scn_storage_fault *fault);
+
 /* ---------------------------------------------------------- transactions */
 
 /* What one op changed. Absent and empty payloads are the same: both come back with size 0. */
@@ -341,6 +345,13 @@ SCN_NODISCARD enum scn_error scn_checkpoint_reader_next(
  * whether nothing is left to do. Errors as scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_checkpoint_drop(
         struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault);
+
+/* Drops one complete checkpoint that is not needed for going back quickly, if there is one, or some of what is left of
+ * those dropped before. Kept are the newest two, and of the older ones so many that the way from one to the next is no
+ * longer than the way from there to the newest, in bytes of the journal (FORMAT.md, Checkpoints). A bounded piece of
+ * work; *is_done_out says whether nothing is left to do. Errors as scn_journal_append(). */
+SCN_NODISCARD enum scn_error scn_checkpoint_thin(
+        struct scn_journal *journal, bool *is_done_out, struct scn_storage_fault *fault);
 
 /* -------------------------------------------------- backup, verification */
 
