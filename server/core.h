@@ -155,13 +155,15 @@ struct scn_room {
         struct scn_document *document;
         struct scn_journal *journal;
         uint64_t epoch;
+        struct scn_journal_epoch *epochs; /* owned: the newest that the file lists, the present one among them */
+        uint32_t epochs_count;
         scn_revision durable;
         int64_t last_time_us;
         struct scn_session *sessions;
         struct scn_batch *batch; /* NULL: none in flight */
         struct scn_observable *published;
         struct scn_view_group *groups;
-        uint32_t jobs_count; /* other jobs under way that name this room */
+        uint32_t jobs_count;                   /* other jobs under way that name this room */
         struct scn_checkpoint_job *checkpoint; /* under way, beside all else; NULL: none */
         uint64_t checkpoint_bytes;             /* size of the newest one; 0: there is none */
         uint64_t gathered_bytes;               /* of the journal behind it, about */

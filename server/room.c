@@ -233,6 +233,8 @@ static void done_open(struct scn_job *job)
         } else {
                 room->document = open->opened.document;
                 room->journal = open->opened.journal;
+                room->epochs = open->opened.epochs;
+                room->epochs_count = open->opened.epochs_count;
                 room->last_time_us = open->opened.state.last_time_us;
                 room->checkpoint_bytes = open->opened.state.checkpoint_bytes;
                 room->gathered_bytes = open->opened.state.journal_bytes;
@@ -390,6 +392,7 @@ static void destroy_room(struct scn_room *room)
         scn_document_destroy(room->document);
         scn_observable_destroy(room->published);
         scn_free((void *)room->name.data);
+        scn_free(room->epochs);
         scn_free(room);
 }
 

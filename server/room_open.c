@@ -244,6 +244,21 @@ static enum scn_error open_journal(
         return error;
 }
 
+static enum scn_error list_epochs(struct scn_opened_document *opened, struct scn_storage_fault *fault)
+{
+        struct scn_journal_epoch *epochs = scn_alloc(SCN_EPOCHS_MAX * sizeof *epochs);
+        if (epochs == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        const enum scn_error error =
+                scn_journal_list_epochs(opened->journal, epochs, SCN_EPOCHS_MAX, &opened->epochs_count, fault);
+        opened->epochs = scn_realloc(epochs, opened->epochs_count * sizeof *epochs);
+        if (opened->epochs == NULL) {
+                opened->epochs = epochs; /* as it was */
+        }
+        return error;
+}
+
 enum scn_error scn_open_document(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
 {
@@ -264,7 +279,11 @@ enum scn_error scn_open_document(
         if (error == SCN_OK) {
                 error = scn_journal_begin_epoch(opened->journal, wish->epoch, wish->now_us, fault);
         }
+        if (error == SCN_OK) {
+                error = list_epochs(opened, fault);
+        }
         if (error != SCN_OK) {
+                scn_free(opened->epochs);
                 scn_document_destroy(opened->document);
                 scn_journal_close(opened->journal);
                 *opened = (struct scn_opened_document){0};

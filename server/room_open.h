@@ -21,9 +21,14 @@ struct scn_open_wish {
         struct scn_document_options options;
 };
 
+/* Epochs of a document that are known while it is open: who comes back after more openings gets a snapshot. */
+#define SCN_EPOCHS_MAX 256u
+
 struct scn_opened_document {
         struct scn_journal *journal;
         struct scn_document *document;
+        struct scn_journal_epoch *epochs; /* the newest, newest first */
+        uint32_t epochs_count;
         struct scn_journal_state state;   /* before the epoch began */
         struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */
 };
