@@ -35,6 +35,7 @@
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
+#define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
 #define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
@@ -123,6 +124,8 @@ struct scn_session {
         size_t outbox_bytes;
         uint64_t progress_ms; /* when something last went out, or the outbox was empty */
 
+        struct scn_backup_stream *backup; /* being sent; NULL: none */
+
         struct scn_view *views;
         uint32_t views_count;
         bool may_send;     /* had drained when the publish point came: its views get their deltas */
@@ -140,6 +143,7 @@ struct scn_entry {
 
 struct scn_batch;          /* turn.c */
 struct scn_checkpoint_job; /* upkeep.c */
+struct scn_backup_stream;  /* backup.c */
 
 enum scn_room_state {
         SCN_ROOM_OPENING,
@@ -184,6 +188,7 @@ struct scn_server {
         uint32_t jobs_count;         /* under way that name no room */
         uint32_t history_jobs_count; /* of these, questions about the past */
         uint32_t checkpoint_jobs_count;
+        uint32_t backups_count;
         bool is_stopping;
 };
 
@@ -228,6 +233,14 @@ void scn_handle_tree(struct scn_session *session, const struct scn_message_tree 
 void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message);
 void scn_handle_info(struct scn_session *session, uint64_t request);
 void scn_handle_who(struct scn_session *session, uint64_t request);
+
+/* --- backup.c --- */
+/* False: there are as many as there may be, wait. What the session asks for next waits until all is sent. */
+bool scn_backup_start(struct scn_session *session, uint64_t request);
+/* The session has drained: the next part may come. */
+void scn_backup_go_on(struct scn_session *session);
+/* The session goes. */
+void scn_backup_forget(struct scn_session *session);
 
 /* --- room.c --- */
 /* Binds a session to a document, opening it first if need be; answers `opened` or `failed`, now or later. */

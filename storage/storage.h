@@ -372,6 +372,26 @@ SCN_NODISCARD enum scn_error scn_backup_finish(struct scn_backup *backup, struct
 /* Not finished: the copy is removed. NULL is allowed. */
 void scn_backup_destroy(struct scn_backup *backup);
 
+/* A copy that is only read, once, from front to back, to be sent somewhere: made like a backup, in the data directory,
+ * under a name that the next scn_storage_open() removes; as soon as it is whole it has none. */
+struct scn_copy;
+
+/* `number`: another one for each copy that is there at a time. */
+SCN_NODISCARD enum scn_error scn_copy_create(const struct scn_storage *storage, struct scn_slice name, uint64_t number,
+        struct scn_copy **copy_out, struct scn_storage_fault *fault);
+/* Copies about so many bytes more. *left_out is how many are left, 0 = ready to be read. SCN_E_STORAGE_FULL also if
+ * less than SCN_COPY_RESERVE_BYTES would stay free beside it. */
+#define SCN_COPY_RESERVE_BYTES (UINT64_C(16) << 20)
+SCN_NODISCARD enum scn_error scn_copy_step(
+        struct scn_copy *copy, uint64_t bytes, uint64_t *left_out, struct scn_storage_fault *fault);
+/* How many bytes it has. Only when nothing is left to copy, like reading (both assert). */
+uint64_t scn_copy_bytes(const struct scn_copy *copy);
+/* The next bytes; *size_out is less than asked for only at the end. */
+SCN_NODISCARD enum scn_error scn_copy_read(
+        struct scn_copy *copy, uint8_t *bytes_out, size_t size, size_t *size_out, struct scn_storage_fault *fault);
+/* Nothing stays of it. NULL is allowed. */
+void scn_copy_destroy(struct scn_copy *copy);
+
 /* Reads everything: SQLite's own structure, each transaction's checksum and place in the row of revisions, each
  * checkpoint part, the clients' runs. SCN_OK: all is well. SCN_E_CORRUPT: the first fault found. Takes as long as
  * the file is large, in short reads but for SQLite's own check. What the payloads mean is the caller's to verify. */
