@@ -159,6 +159,7 @@ struct scn_room {
         struct scn_document *document;
         struct scn_journal *journal;
         uint64_t epoch;
+        bool has_epoch;                   /* the file lists it: before, no edit is taken (the disk is full) */
         struct scn_journal_epoch *epochs; /* owned: the newest that the file lists, the present one among them */
         uint32_t epochs_count;
         scn_revision durable;
@@ -172,6 +173,7 @@ struct scn_room {
         uint64_t checkpoint_bytes;             /* size of the newest one; 0: there is none */
         uint64_t gathered_bytes;               /* of the journal behind it, about */
         uint64_t checkpoint_retry_ms;          /* after one that failed: none before */
+        uint64_t forget_at_ms;                 /* when clients unused for long are looked for */
         bool has_damaged_checkpoint;           /* the newest one could not be used: another is wanted */
         uint64_t idle_since_ms;
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
@@ -189,6 +191,7 @@ struct scn_server {
         uint32_t history_jobs_count; /* of these, questions about the past */
         uint32_t checkpoint_jobs_count;
         uint32_t backups_count;
+        uint64_t purge_at_ms; /* when the trash is looked through */
         bool is_stopping;
 };
 
@@ -257,10 +260,14 @@ void scn_room_close(struct scn_room *room);
 
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);
+/* The disk gave no verdict: all sessions end, the room closes, and the file decides when it is opened again. */
+void scn_room_break(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */
 void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session);
 
 /* --- upkeep.c --- */
+/* About every second: what the disk needs now and then, a small piece at a time. */
+void scn_server_upkeep(struct scn_server *server);
 /* At the publish point: so many bytes were added to the journal. */
 void scn_room_gather(struct scn_room *room, uint64_t bytes);
 /* Begins a checkpoint if one is due; `is_last`: the room is about to close, and less is enough. True if one is under

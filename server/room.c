@@ -223,6 +223,10 @@ static void done_open(struct scn_job *job)
                 scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: passed over: %s", (int)room->name.size,
                         (const char *)room->name.data, open->opened.damaged.text);
         }
+        if (open->error == SCN_OK && !open->opened.has_epoch) {
+                scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: can only be read for now: %s",
+                        (int)room->name.size, (const char *)room->name.data, open->opened.full.text);
+        }
         if (open->error != SCN_OK) {
                 if (open->error != SCN_E_NO_DOCUMENT) {
                         scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: %s: %s", (int)room->name.size,
@@ -233,6 +237,7 @@ static void done_open(struct scn_job *job)
         } else {
                 room->document = open->opened.document;
                 room->journal = open->opened.journal;
+                room->has_epoch = open->opened.has_epoch;
                 room->epochs = open->opened.epochs;
                 room->epochs_count = open->opened.epochs_count;
                 room->last_time_us = open->opened.state.last_time_us;

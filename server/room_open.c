@@ -256,7 +256,25 @@ static enum scn_error list_epochs(struct scn_opened_document *opened, struct scn
         if (opened->epochs == NULL) {
                 opened->epochs = epochs; /* as it was */
         }
+        /* The newest that the file lists ends where ours will begin. */
+        if (error == SCN_OK && !opened->has_epoch && opened->epochs_count > 0) {
+                opened->epochs[0].ended = scn_document_revision(opened->document);
+        }
         return error;
+}
+
+/* Before anyone is served: from here on revisions count in a history of its own name. On a full disk it begins later,
+ * at the same revision, for until then there can be no other. */
+static enum scn_error begin_epoch(
+        const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
+{
+        const enum scn_error error = scn_journal_begin_epoch(opened->journal, wish->epoch, wish->now_us, &opened->full);
+        opened->has_epoch = error == SCN_OK;
+        if (error != SCN_OK && error != SCN_E_STORAGE_FULL) {
+                *fault = opened->full;
+                return error;
+        }
+        return SCN_OK;
 }
 
 enum scn_error scn_open_document(
@@ -275,9 +293,8 @@ enum scn_error scn_open_document(
         if (error == SCN_OK) {
                 error = scn_journal_state(opened->journal, &opened->state, fault);
         }
-        /* Before anyone is served: from here on revisions count in a history of its own name. */
         if (error == SCN_OK) {
-                error = scn_journal_begin_epoch(opened->journal, wish->epoch, wish->now_us, fault);
+                error = begin_epoch(wish, opened, fault);
         }
         if (error == SCN_OK) {
                 error = list_epochs(opened, fault);

@@ -31,6 +31,8 @@ struct scn_opened_document {
         uint32_t epochs_count;
         struct scn_journal_state state;   /* before the epoch began */
         struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */
+        bool has_epoch;                   /* false: the disk was full; no edit may be taken until it has begun */
+        struct scn_storage_fault full;    /* then */
 };
 
 /* Opens the file for writing, makes the document of its newest checkpoint and the transactions behind it, and begins

@@ -379,6 +379,13 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 session->repeat_hash = hash;
                 return false;
         }
+        /* Only reading goes while the file cannot even list the epoch. */
+        if (!batch->room->has_epoch) {
+                scn_session_use_number(session, number);
+                scn_session_drop_staged(session);
+                refuse_now(session, number, SCN_E_STORAGE_FULL);
+                return true;
+        }
         batch->bytes_taken += payload.size;
         decode_and_apply(batch, session, &message.as.edit, hash);
         if (session->state == SCN_SESSION_OPEN) {
@@ -515,10 +522,8 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         }
 }
 
-/* No verdict: nothing of it is published, and the file decides when it is opened again. */
-static void give_up(struct scn_room *room, struct scn_batch *batch)
+void scn_room_break(struct scn_room *room)
 {
-        take_back(room, batch);
         room->is_broken = true;
         struct scn_session *next = NULL;
         for (struct scn_session *session = room->sessions; session != NULL; session = next) {
@@ -558,7 +563,8 @@ static void done_batch(struct scn_job *job)
         if (batch->error == SCN_OK) {
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
-                give_up(room, batch);
+                take_back(room, batch); /* nothing of it is published */
+                scn_room_break(room);
         } else {
                 take_back(room, batch);
         }

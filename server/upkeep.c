@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* What a room does for its file beside its turns: checkpoints. One is made on a worker with a journal handle and a
- * document of its own, out of the last checkpoint and the transactions behind it: so it proves them, and the room
- * goes on turning meanwhile. Only closing waits. */
+/* What is done for the files beside the turns, on workers.
+ *
+ * A checkpoint is made with a journal handle and a document of its own, out of the last checkpoint and the transactions
+ * behind it: so it proves them, and the room goes on turning meanwhile. Only closing waits.
+ *
+ * What has to be done on the handle that appends (forgetting clients, the epoch that a full disk did not take) is a
+ * small piece about every second, and turns wait for that piece. */
 
 #include "protocol/base/alloc.h"
 #include "server/checkpoint.h"
@@ -21,6 +25,8 @@
 #define RETRY_MS 60000u
 /* Between two looks at whether it is still wanted. */
 #define REPLAY_STEP 1000u
+
+#define DAY_MS (UINT64_C(24) * 3600 * 1000)
 
 struct scn_checkpoint_job {
         struct scn_job job;
@@ -172,7 +178,7 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
         if (room->checkpoint != NULL) {
                 return true;
         }
-        if (room->state != SCN_ROOM_OPEN || room->is_broken || server->is_stopping || !is_due(room, is_last) ||
+        if (room->state != SCN_ROOM_OPEN || room->is_broken || !room->has_epoch || server->is_stopping || !is_due(room, is_last) ||
                 server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
                 scn_server_now_ms(server) < room->checkpoint_retry_ms) {
                 return false;
@@ -207,4 +213,158 @@ void scn_room_gather(struct scn_room *room, uint64_t bytes)
 {
         room->gathered_bytes += bytes;
         (void)scn_room_checkpoint(room, false);
+}
+
+/* --- On the room's own handle --- */
+
+enum piece {
+        PIECE_EPOCH,
+        PIECE_FORGET,
+};
+
+struct piece_job {
+        struct scn_job job;
+        struct scn_room *room;
+        enum piece piece;
+        int64_t now_us;
+        bool is_done;
+        enum scn_error error;
+        struct scn_storage_fault fault;
+};
+
+static void run_piece(struct scn_job *base)
+{
+        struct piece_job *job = (struct piece_job *)base;
+        struct scn_journal *journal = job->room->journal;
+        if (job->piece == PIECE_EPOCH) {
+                job->error = scn_journal_begin_epoch(journal, job->room->epoch, job->now_us, &job->fault);
+        } else {
+                job->error = scn_journal_forget_clients(journal, job->now_us, &job->is_done, &job->fault);
+        }
+}
+
+static void log_piece(const struct piece_job *job)
+{
+        const struct scn_room *room = job->room;
+        const bool is_epoch = job->piece == PIECE_EPOCH;
+        if (is_epoch && job->error == SCN_OK) {
+                scn_server_log(room->server, SCN_LOG_INFO, "document %.*s: can be edited again", (int)room->name.size,
+                        (const char *)room->name.data);
+        } else if (job->error != SCN_OK && (!is_epoch || job->error != SCN_E_STORAGE_FULL)) {
+                scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: %s: %s: %s", (int)room->name.size,
+                        (const char *)room->name.data, is_epoch ? "epoch" : "clients", scn_error_text(job->error),
+                        job->fault.text);
+        }
+}
+
+static void done_piece(struct scn_job *base)
+{
+        struct piece_job *job = (struct piece_job *)base;
+        struct scn_room *room = job->room;
+        const uint64_t now_ms = scn_server_now_ms(room->server);
+        room->jobs_count--;
+        log_piece(job);
+        if (job->piece == PIECE_EPOCH) {
+                room->has_epoch = job->error == SCN_OK;
+        } else if (job->error != SCN_OK) {
+                room->forget_at_ms = now_ms + RETRY_MS;
+        } else if (job->is_done) {
+                room->forget_at_ms = now_ms + DAY_MS;
+        }
+        if (job->error == SCN_E_OUTCOME_UNKNOWN) {
+                scn_room_break(room);
+        }
+        scn_free(job);
+        scn_room_greet(room);
+        scn_room_ask_repeats(room);
+        scn_room_tick(room);
+}
+
+static void submit_piece(struct scn_room *room, enum piece piece)
+{
+        const struct scn_server_options *options = &room->server->options;
+        struct piece_job *job = scn_alloc_zero(1, sizeof *job);
+        if (job == NULL) {
+                return; /* later */
+        }
+        *job = (struct piece_job){
+                .job = {.run = run_piece, .done = done_piece},
+                .room = room,
+                .piece = piece,
+                .now_us = (int64_t)options->utc_us(options->data),
+        };
+        room->jobs_count++;
+        options->submit(options->data, &job->job);
+}
+
+static void do_piece(struct scn_room *room)
+{
+        if (!scn_room_is_settled(room) || room->jobs_count > 0) {
+                return;
+        }
+        if (!room->has_epoch) {
+                submit_piece(room, PIECE_EPOCH);
+        } else if (scn_server_now_ms(room->server) >= room->forget_at_ms) {
+                submit_piece(room, PIECE_FORGET);
+        }
+}
+
+/* --- The trash --- */
+
+struct purge_job {
+        struct scn_job job;
+        struct scn_server *server;
+        int64_t now_us;
+        uint32_t removed_count;
+        enum scn_error error;
+        struct scn_storage_fault fault;
+};
+
+static void run_purge(struct scn_job *base)
+{
+        struct purge_job *job = (struct purge_job *)base;
+        job->error = scn_storage_purge(job->server->storage, job->now_us, &job->removed_count, &job->fault);
+}
+
+static void done_purge(struct scn_job *base)
+{
+        struct purge_job *job = (struct purge_job *)base;
+        job->server->jobs_count--;
+        if (job->error != SCN_OK) {
+                scn_server_log(
+                        job->server, SCN_LOG_WARNING, "trash: %s: %s", scn_error_text(job->error), job->fault.text);
+        } else if (job->removed_count > 0) {
+                scn_server_log(job->server, SCN_LOG_INFO, "trash: %u documents removed for good", job->removed_count);
+        }
+        scn_free(job);
+}
+
+static void purge(struct scn_server *server)
+{
+        const struct scn_server_options *options = &server->options;
+        struct purge_job *job = scn_alloc_zero(1, sizeof *job);
+        if (job == NULL) {
+                return; /* later */
+        }
+        *job = (struct purge_job){
+                .job = {.run = run_purge, .done = done_purge},
+                .server = server,
+                .now_us = (int64_t)options->utc_us(options->data),
+        };
+        server->purge_at_ms = scn_server_now_ms(server) + DAY_MS;
+        server->jobs_count++;
+        options->submit(options->data, &job->job);
+}
+
+void scn_server_upkeep(struct scn_server *server)
+{
+        if (server->is_stopping) {
+                return;
+        }
+        if (scn_server_now_ms(server) >= server->purge_at_ms) {
+                purge(server);
+        }
+        for (struct scn_room *room = server->rooms; room != NULL; room = room->next) {
+                do_piece(room);
+        }
 }

@@ -291,6 +291,10 @@ void scn_view_stop_all(struct scn_session *session)
 /* The last revision up to which an epoch's history is this one's; false: the file does not list it. */
 static bool find_epoch(const struct scn_room *room, uint64_t epoch, scn_revision *last_out)
 {
+        *last_out = SCN_REVISION_MAX;
+        if (epoch == room->epoch) {
+                return true;
+        }
         for (uint32_t i = 0; i < room->epochs_count; i++) {
                 if (room->epochs[i].id == epoch) {
                         *last_out = room->epochs[i].ended;

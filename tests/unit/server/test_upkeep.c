@@ -437,7 +437,8 @@ SCN_TEST(upkeep, tries_a_checkpoint_that_failed_again_after_a_while)
         room_of(&island.hub)->name = name;
         cr_assert_eq(island.hub.warnings_logged, 1);
         scn_server_tick(island.hub.server);
-        cr_assert_eq(island.hub.jobs_count, 0);
+        hub_run(&island.hub);
+        cr_assert_eq(count_checkpoints(&island.hub), 0);
         island.hub.monotonic_ms += 61000;
         scn_server_tick(island.hub.server);
         hub_run(&island.hub);
@@ -465,5 +466,97 @@ SCN_TEST(upkeep, makes_checkpoints_by_itself_as_the_journal_grows_and_keeps_few)
         stop(&island);
         restart(&island);
         cr_assert_lt(room_of(&island.hub)->gathered_bytes, 2u << 20);
+        finish(&island);
+}
+
+/* --- What time does --- */
+
+#define DAY_US (UINT64_C(24) * 3600 * 1000000)
+
+static void tick(struct hub *hub)
+{
+        scn_server_tick(hub->server);
+        hub_run(hub);
+}
+
+static void pass_days(struct hub *hub, uint32_t days)
+{
+        hub->utc_us += days * DAY_US;
+        hub->monotonic_ms += days * DAY_US / 1000;
+}
+
+static uint32_t count_trash(struct hub *hub)
+{
+        struct scn_storage_list list;
+        SCN_TEST_OK(scn_storage_list(hub->server->storage, SCN_STORAGE_TRASH, &list, NULL));
+        const uint32_t count = (uint32_t)list.count;
+        scn_storage_list_finish(&list);
+        return count;
+}
+
+static void trash_document(struct hub *hub, const char *name)
+{
+        const struct scn_storage_birth birth = {.uid = scene_uid(77), .created_us = 1};
+        SCN_TEST_OK(scn_storage_create(hub->server->storage, scn_test_text(name), &birth, NULL));
+        SCN_TEST_OK(scn_storage_delete(hub->server->storage, scn_test_text(name), (int64_t)hub->utc_us, NULL));
+}
+
+SCN_TEST(upkeep, empties_the_trash_at_the_start_and_once_a_day)
+{
+        struct hub hub;
+        hub_start(&hub);
+        tick(&hub);
+        trash_document(&hub, "first");
+        hub.utc_us += 29 * DAY_US;
+        trash_document(&hub, "second");
+        hub.utc_us += 2 * DAY_US;
+        /* Not yet a day, as the host counts. */
+        tick(&hub);
+        cr_assert_eq(count_trash(&hub), 2);
+        hub.monotonic_ms += DAY_US / 1000 - 1;
+        tick(&hub);
+        cr_assert_eq(count_trash(&hub), 2);
+        hub.monotonic_ms += 1;
+        tick(&hub);
+        cr_assert_eq(count_trash(&hub), 1);
+        hub.utc_us += 30 * DAY_US;
+        hub_stop(&hub);
+        hub_restart(&hub);
+        tick(&hub);
+        cr_assert_eq(count_trash(&hub), 0);
+        hub_finish(&hub);
+}
+
+SCN_TEST(upkeep, forgets_clients_that_have_not_been_used_for_thirty_days)
+{
+        struct island island;
+        struct peer other;
+        struct scn_op op = scene_add(1, 101, "of bob");
+        start(&island);
+        peer_open(&other, &island.hub, 2, "bob", "island");
+        peer_edit(&other, &op, 1);
+        (void)peer_expect(&other, SCN_MESSAGE_applied);
+        /* The journal tells clients of full windows of 1024 revisions apart. */
+        for (uint32_t i = 0; i < 1030; i++) {
+                op = scene_rename(1, i % 2 == 0 ? "even" : "odd");
+                peer_edit(&island.peer, &op, 1);
+        }
+        hub_run(&island.hub);
+        peer_drain(&island.peer);
+        tick(&island.hub);
+        pass_days(&island.hub, 29);
+        edit(&island, scene_add(1, 102, "of ann"));
+        tick(&island.hub);
+        cr_assert_eq(scn_test_sql(file_of(&island.hub), "SELECT count(*) FROM clients WHERE forgotten = 1"), 0);
+        pass_days(&island.hub, 2);
+        tick(&island.hub);
+        cr_assert_eq(scn_test_sql(file_of(&island.hub), "SELECT count(*) FROM clients WHERE forgotten = 1"), 1);
+        cr_assert_eq(scn_test_sql(file_of(&island.hub), "SELECT author = 'bob' FROM clients WHERE forgotten = 1"), 1);
+        /* Who is still here goes on. */
+        op = scene_add(1, 103, "of bob");
+        peer_edit(&other, &op, 1);
+        (void)peer_expect(&other, SCN_MESSAGE_applied);
+        cr_assert_eq(scn_test_sql(file_of(&island.hub), "SELECT count(*) FROM clients"), 3);
+        peer_close(&other);
         finish(&island);
 }
