@@ -26,6 +26,7 @@ struct history_job {
         struct scn_document_options options;
         struct scn_answers answers;
         struct scn_storage_fault fault;
+        struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */
 };
 
 /* --- When --- */
@@ -117,7 +118,8 @@ static enum scn_error replay_to(
                 error = SCN_E_FUTURE;
         }
         if (error == SCN_OK) {
-                error = scn_document_born(journal, &job->options, document_out);
+                error = scn_document_restore(
+                        journal, &job->options, revision, document_out, &job->damaged, &job->fault);
         }
         if (error != SCN_OK || revision == 0) {
                 return error;
@@ -411,18 +413,44 @@ static void answer_replay(struct history_job *job, struct scn_journal *journal, 
 
 /* --- verify --- */
 
+/* Each checkpoint, the newest first: that it is the state the journal has a digest of. */
+static enum scn_error verify_checkpoints(struct history_job *job, struct scn_journal *journal)
+{
+        scn_revision at = SCN_REVISION_MAX;
+        enum scn_error error = SCN_OK;
+        while (error == SCN_OK && at > 0) {
+                struct scn_document *document = NULL;
+                error = scn_document_restore(journal, &job->options, at, &document, &job->damaged, &job->fault);
+                if (error == SCN_OK && job->damaged.text[0] != '\0') {
+                        job->fault = job->damaged;
+                        error = SCN_E_CORRUPT;
+                }
+                at = error == SCN_OK ? scn_document_revision(document) : 0;
+                at = at > 0 ? at - 1 : 0;
+                scn_document_destroy(document);
+        }
+        return error;
+}
+
+/* All transactions from the first on, whatever checkpoints there are. */
+static enum scn_error verify(struct history_job *job, struct scn_journal *journal, struct scn_document **document_out)
+{
+        enum scn_error error = scn_journal_verify(journal, &job->fault);
+        if (error == SCN_OK) {
+                error = scn_document_born(journal, &job->options, document_out);
+        }
+        if (error == SCN_OK) {
+                error = scn_replay(journal, *document_out, 0, &job->fault);
+        }
+        return error == SCN_OK ? verify_checkpoints(job, journal) : error;
+}
+
 static void answer_verify(struct history_job *job, struct scn_journal *journal)
 {
         struct scn_document *document = NULL;
-        struct scn_journal_state state;
-        enum scn_error error = scn_journal_verify(journal, &job->fault);
-        if (error == SCN_OK) {
-                error = scn_journal_state(journal, &state, &job->fault);
-        }
-        if (error == SCN_OK) {
-                error = replay_to(job, journal, state.last_revision, &document);
-        }
+        const enum scn_error error = verify(job, journal, &document);
         if (error != SCN_OK) {
+                scn_document_destroy(document);
                 scn_answers_fail(&job->answers, error);
                 return;
         }
@@ -431,7 +459,7 @@ static void answer_verify(struct history_job *job, struct scn_journal *journal)
         scn_buffer_init(&body, 256);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_map(&packer, 3);
-        pack_named(&packer, "rev", state.last_revision);
+        pack_named(&packer, "rev", scn_document_revision(document));
         scn_pack_cstring(&packer, "digest");
         scn_pack_digest(&packer, &digests);
         scn_pack_cstring(&packer, "ok");
@@ -481,6 +509,10 @@ static void done_history(struct scn_job *base)
 {
         struct history_job *job = (struct history_job *)base;
         struct scn_session *session = scn_server_find_session(job->server, job->session);
+        if (job->damaged.text[0] != '\0') {
+                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: passed over: %s", (int)job->name.size,
+                        (const char *)job->name.data, job->damaged.text);
+        }
         if (session != NULL) {
                 session->answers_due--;
                 scn_answers_send(&job->answers, session, job->fault.text[0] != '\0' ? job->fault.text : NULL);

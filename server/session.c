@@ -61,6 +61,7 @@ static void free_outbox(struct scn_session *session)
 void scn_session_destroy(struct scn_session *session)
 {
         struct scn_server *server = session->server;
+        scn_backup_forget(session);
         scn_room_leave(session);
         free_queue(session->inbox_first);
         free_queue(session->staged_first);
@@ -224,6 +225,7 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
                 if (session->is_behind && scn_room_is_settled(session->room)) {
                         scn_view_catch_up(session);
                 }
+                scn_backup_go_on(session);
                 scn_session_pump(session);
         }
 }

@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+/* What the storage counts for a transaction or a record beside its payloads (storage/FORMAT.md). */
+#define ROW_COST 64u
+
 /* --- The batch in flight --- */
 
 /* A transaction while its bytes may still move: offsets into the batch's buffer. */
@@ -542,6 +545,13 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 session->repeat_hash = hash;
                 return false;
         }
+        /* Only reading goes while the file cannot even list the epoch. */
+        if (!batch->room->has_epoch) {
+                scn_session_use_number(session, number);
+                scn_session_drop_staged(session);
+                refuse_now(session, number, SCN_E_STORAGE_FULL);
+                return true;
+        }
         if (message.kind != SCN_MESSAGE_edit) {
                 return take_undo(batch, session, &message, hash);
         }
@@ -689,6 +699,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         if (batch->mask != 0) {
                 scn_view_publish(room, batch->mask);
         }
+        scn_room_gather(room, batch->bytes.size + ROW_COST * (batch->drafts_count + batch->records_count));
 }
 
 /* What was surely not stored never happened: taken back, newest first, and refused. */
@@ -718,10 +729,8 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         }
 }
 
-/* No verdict: nothing of it is published, and the file decides when it is opened again. */
-static void give_up(struct scn_room *room, struct scn_batch *batch)
+void scn_room_break(struct scn_room *room)
 {
-        take_back(room, batch);
         room->is_broken = true;
         struct scn_session *next = NULL;
         for (struct scn_session *session = room->sessions; session != NULL; session = next) {
@@ -761,7 +770,8 @@ static void done_batch(struct scn_job *job)
         if (batch->error == SCN_OK) {
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
-                give_up(room, batch);
+                take_back(room, batch); /* nothing of it is published */
+                scn_room_break(room);
         } else {
                 take_back(room, batch);
         }

@@ -18,9 +18,11 @@ struct hub {
         uint64_t utc_us;
         uint64_t monotonic_ms;
         uint64_t random;
+        struct scn_limits limits; /* from the next start on */
         struct scn_job *jobs[HUB_JOBS_MAX];
         size_t jobs_count;
         size_t errors_logged;
+        size_t warnings_logged;
 };
 
 /* Starts on a fresh directory, or again on the one that is there. */
