@@ -21,6 +21,7 @@
 #include "protocol/wire/frame.h"
 #include "protocol/wire/message.h"
 #include "protocol/wire/ops.h"
+#include "server/author.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
@@ -118,6 +119,10 @@ struct scn_session {
         size_t staged_bytes;
         uint64_t staged_number;
         struct scn_digest staged_hash; /* of the parts so far */
+        struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
+        struct scn_author *own;        /* the room's, once it was needed */
+        uint64_t group_number;         /* the gesture that is open ... */
+        scn_revision group_step;       /* ... and the step it makes; 0: none */
 
         struct scn_segment *outbox_first;
         struct scn_segment *outbox_last;
@@ -139,6 +144,12 @@ struct scn_entry {
         struct scn_changes *changes;     /* NULL: refused, or nothing changed */
         struct scn_shared_bytes *answer; /* the frame to send */
         uint64_t number;
+        /* What its author can take back once it is published. */
+        struct scn_author *author; /* NULL: nothing changed */
+        enum scn_cause cause;
+        scn_revision step;
+        scn_revision *steps; /* owned; undo, redo: what it was about */
+        size_t steps_count;
 };
 
 struct scn_batch;          /* turn.c */
@@ -163,6 +174,8 @@ struct scn_room {
         struct scn_journal_epoch *epochs; /* owned: the newest that the file lists, the present one among them */
         uint32_t epochs_count;
         scn_revision durable;
+        scn_revision opened;        /* the revision at which it was opened */
+        struct scn_author *authors; /* who has edited since, or wanted to undo */
         int64_t last_time_us;
         struct scn_session *sessions;
         struct scn_batch *batch; /* NULL: none in flight */
@@ -200,6 +213,12 @@ uint64_t scn_server_now_ms(const struct scn_server *server);
 void scn_server_log(const struct scn_server *server, enum scn_log_level level, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
+/* NULL: it is gone. */
+struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
+/* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
+bool scn_server_has_history_job(const struct scn_server *server);
+void scn_server_begin_history_job(struct scn_server *server);
+void scn_server_end_history_job(struct scn_server *server);
 
 /* --- session.c --- */
 /* Encodes and queues a message; a session that memory cannot serve ends. */
@@ -226,6 +245,8 @@ void scn_session_pop(struct scn_session *session);
 /* Takes the edit at the head out of the inbox and keeps it as a part of a larger one. */
 void scn_session_stage(struct scn_session *session);
 void scn_session_drop_staged(struct scn_session *session);
+/* The author's entry in the room; NULL: out of memory. */
+struct scn_author *scn_session_author(struct scn_session *session);
 bool scn_session_is_drained(const struct scn_session *session);
 
 /* --- handle.c: one function a message; true: done, false: must wait at the head of the inbox --- */

@@ -169,8 +169,12 @@ static void pack_named(struct scn_packer *packer, const char *name, uint64_t val
 
 static const char *cause_name(uint32_t cause)
 {
-        static const char *const names[] = {"edit", "undo", "redo", "import", "restore"};
-        return cause < sizeof names / sizeof names[0] ? names[cause] : "?";
+        static const char *const names[] = {
+#define CAUSE_NAME(name, word) word,
+                SCN_CAUSE_LIST(CAUSE_NAME)
+#undef CAUSE_NAME
+        };
+        return cause < SCN_CAUSE_COUNT ? names[cause] : "?";
 }
 
 static const char *op_name(uint32_t kind)
@@ -504,24 +508,16 @@ static void destroy_job(struct history_job *job)
 static void done_history(struct scn_job *base)
 {
         struct history_job *job = (struct history_job *)base;
-        struct scn_session *session = job->server->sessions;
-        job->server->jobs_count--;
-        job->server->history_jobs_count--;
+        struct scn_session *session = scn_server_find_session(job->server, job->session);
         if (job->damaged.text[0] != '\0') {
                 scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: passed over: %s", (int)job->name.size,
                         (const char *)job->name.data, job->damaged.text);
-        }
-        while (session != NULL && session->number != job->session) {
-                session = session->next;
         }
         if (session != NULL) {
                 session->answers_due--;
                 scn_answers_send(&job->answers, session, job->fault.text[0] != '\0' ? job->fault.text : NULL);
         }
-        /* Somebody may have waited for a worker. */
-        for (session = job->server->sessions; session != NULL; session = session->next) {
-                scn_session_pump(session);
-        }
+        scn_server_end_history_job(job->server);
         destroy_job(job);
 }
 
@@ -563,7 +559,7 @@ static enum scn_error resolve_node(
 bool scn_history_ask(struct scn_session *session, const struct scn_message *message)
 {
         struct scn_server *server = session->server;
-        if (server->history_jobs_count >= SCN_HISTORY_JOBS_MAX) {
+        if (!scn_server_has_history_job(server)) {
                 return false;
         }
         const struct scn_queued *head = session->inbox_first;
@@ -588,8 +584,7 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         job->options = (struct scn_document_options){.limits = server->options.limits, .random = no_random};
         job->answers = (struct scn_answers){.request = request, .rev = SCN_ABSENT, .durable = session->room->durable};
         session->answers_due++;
-        server->jobs_count++;
-        server->history_jobs_count++;
+        scn_server_begin_history_job(server);
         server->options.submit(server->options.data, &job->job);
         return true;
 }

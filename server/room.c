@@ -9,6 +9,7 @@
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/room_open.h"
+#include "server/undo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -245,6 +246,7 @@ static void done_open(struct scn_job *job)
                 room->gathered_bytes = open->opened.state.journal_bytes;
                 room->has_damaged_checkpoint = open->opened.damaged.text[0] != '\0';
                 room->durable = scn_document_revision(room->document);
+                room->opened = room->durable;
                 room->state = SCN_ROOM_OPEN;
                 scn_room_greet(room);
         }
@@ -360,6 +362,9 @@ void scn_room_leave(struct scn_session *session)
         }
         *at = session->next_in_room;
         scn_batch_forget(room->batch, session);
+        scn_undo_destroy(session->undo);
+        session->undo = NULL;
+        session->own = NULL;
         session->room = NULL;
         session->next_in_room = NULL;
         room->idle_since_ms = scn_server_now_ms(room->server);
@@ -396,6 +401,7 @@ static void destroy_room(struct scn_room *room)
         SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL);
         scn_document_destroy(room->document);
         scn_observable_destroy(room->published);
+        scn_authors_destroy(room->authors);
         scn_free((void *)room->name.data);
         scn_free(room->epochs);
         scn_free(room);

@@ -28,8 +28,7 @@ static bool is_digest(const struct scn_document *document, struct scn_slice stor
 
 static enum scn_error redo_records(const struct scn_journal_transaction *transaction, struct scn_ops *ops)
 {
-        ops->count = 0;
-        ops->properties_count = 0;
+        scn_ops_reset(ops);
         for (uint32_t i = 0; i < transaction->records_count; i++) {
                 const struct scn_journal_record *record = &transaction->records[i];
                 const enum scn_error error = scn_record_redo(record->kind, record->node, record->after, ops);
@@ -37,12 +36,7 @@ static enum scn_error redo_records(const struct scn_journal_transaction *transac
                         return error;
                 }
         }
-        struct scn_property *at = ops->properties;
-        for (size_t i = 0; i < ops->count; i++) {
-                const uint32_t count = ops->ops[i].properties_count;
-                ops->ops[i].properties = at;
-                at = count == 0 ? at : at + count; /* to nothing nothing may be added, not even 0 */
-        }
+        scn_record_settle(ops);
         return SCN_OK;
 }
 
