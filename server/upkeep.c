@@ -178,8 +178,8 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
         if (room->checkpoint != NULL) {
                 return true;
         }
-        if (room->state != SCN_ROOM_OPEN || room->is_broken || !room->has_epoch || server->is_stopping || !is_due(room, is_last) ||
-                server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
+        if (room->state != SCN_ROOM_OPEN || room->is_broken || !room->has_epoch || server->is_stopping ||
+                !is_due(room, is_last) || server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
                 scn_server_now_ms(server) < room->checkpoint_retry_ms) {
                 return false;
         }

@@ -165,7 +165,7 @@ static void add(struct batch *batch, struct world *world, const struct scn_edit 
                 const struct scn_change *change = scn_changes_get(changes, i);
                 size_t before_size;
                 const size_t start = batch->bytes.size;
-                need(scn_record_encode(world->document, change, &batch->bytes, &before_size) == SCN_OK, "record");
+                need(scn_record_encode(world->document, change, NULL, &batch->bytes, &before_size) == SCN_OK, "record");
                 batch->records[first + i] = (struct scn_journal_record){
                         .kind = change->kind,
                         .node = change->uid,
