@@ -106,17 +106,31 @@ static void close_all(struct peer *peers)
         }
 }
 
+static void send_undo(struct peer *peer, bool is_redo)
+{
+        struct scn_message message;
+        scn_message_init(&message, is_redo ? SCN_MESSAGE_redo : SCN_MESSAGE_undo);
+        message.as.undo.number = ++peer->number; /* the first field of both */
+        peer_send(peer, &message);
+}
+
 static void edit_both(struct pair *pair, struct scn_random *random)
 {
         struct scn_op ops[3];
         const struct scn_document *document = room_of(&pair->steady)->document;
         const uint32_t count = 1 + scn_random_below(random, 3);
         const uint32_t peer = scn_random_below(random, PEERS);
+        const uint32_t what = scn_random_below(random, 10);
         for (uint32_t i = 0; i < count; i++) {
                 ops[i] = any_op(random, document);
         }
-        peer_edit(&pair->steady_peers[peer], ops, count);
-        peer_edit(&pair->broken_peers[peer], ops, count);
+        if (what < 2) {
+                send_undo(&pair->steady_peers[peer], what == 1);
+                send_undo(&pair->broken_peers[peer], what == 1);
+        } else {
+                peer_edit(&pair->steady_peers[peer], ops, count);
+                peer_edit(&pair->broken_peers[peer], ops, count);
+        }
         hub_run(&pair->steady);
         hub_run(&pair->broken);
         peer_drain(&pair->steady_peers[peer]);
