@@ -112,9 +112,9 @@ void scn_daemon_signal(struct scn_daemon *daemon, int number)
         cr_assert_eq(kill(daemon->process, number), 0, "kill: %s", strerror(errno));
 }
 
-int scn_daemon_wait(struct scn_daemon *daemon)
+int scn_daemon_wait_long(struct scn_daemon *daemon, uint64_t timeout_ms)
 {
-        uint64_t until_ms = scn_daemon_now_ms() + 2 * SCN_DAEMON_WAIT_MS;
+        uint64_t until_ms = scn_daemon_now_ms() + timeout_ms;
         int status;
 
         cr_assert_gt(daemon->process, 0);
@@ -124,6 +124,11 @@ int scn_daemon_wait(struct scn_daemon *daemon)
         }
         daemon->process = 0;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int scn_daemon_wait(struct scn_daemon *daemon)
+{
+        return scn_daemon_wait_long(daemon, 2 * SCN_DAEMON_WAIT_MS);
 }
 
 int scn_daemon_stop(struct scn_daemon *daemon)

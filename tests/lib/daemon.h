@@ -47,6 +47,8 @@ uint16_t scn_daemon_port(struct scn_daemon *daemon);
 void scn_daemon_signal(struct scn_daemon *daemon, int number);
 /* Waits for its end. Returns its exit code, or 128 and the signal that ended it. */
 int scn_daemon_wait(struct scn_daemon *daemon);
+/* The same, for what may take its time. */
+int scn_daemon_wait_long(struct scn_daemon *daemon, uint64_t timeout_ms);
 /* SIGTERM, then scn_daemon_wait(). */
 int scn_daemon_stop(struct scn_daemon *daemon);
 /* Start, wait: for programs that end by themselves. */

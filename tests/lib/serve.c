@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define ARGUMENTS_MAX 24
+#define TOOL_MS 120000u /* a million nodes take ten seconds */
 
 void serve_begin(struct serve *serve)
 {
@@ -71,8 +72,8 @@ int serve_scenectl(const struct serve *serve, char **output_out, ...)
         }
         va_end(list);
         scn_daemon_init(&tool);
-        const int code =
-                scn_daemon_run(&tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+        scn_daemon_start(&tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+        const int code = scn_daemon_wait_long(&tool, TOOL_MS);
         if (output_out != NULL) {
                 *output_out = scn_daemon_log(&tool);
         }
