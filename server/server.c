@@ -58,8 +58,13 @@ struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slic
 
 void scn_server_turn(struct scn_server *server)
 {
-        for (struct scn_room *room = server->rooms; room != NULL; room = room->next) {
+        struct scn_room *next = NULL;
+        for (struct scn_room *room = server->rooms; room != NULL; room = next) {
+                next = room->next;
                 scn_room_turn(room);
+                if (server->is_stopping || room->is_broken) {
+                        scn_room_tick(room); /* it closes as soon as everybody is gone */
+                }
         }
 }
 

@@ -115,3 +115,57 @@ void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *op
         caller_send(caller, &message);
         scn_buffer_finish(&buffer);
 }
+
+void caller_ask(struct caller *caller, enum scn_message_kind kind, uint64_t request)
+{
+        struct scn_message message;
+        scn_message_init(&message, kind);
+        message.as.ping.request = request; /* the first field of all of them */
+        caller_send(caller, &message);
+}
+
+void caller_world(struct caller *caller, uint64_t request)
+{
+        static const uint8_t root[] = {0x91, 0xa1, '/'};
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world.request = request;
+        message.as.world.nodes = (struct scn_slice){root, sizeof root};
+        caller_send(caller, &message);
+}
+
+void caller_view(struct caller *caller, uint64_t request)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = request;
+        message.as.view.view = 1;
+        message.as.view.root = scene_path("/");
+        message.as.view.mask = SCN_MASK_ALL;
+        caller_send(caller, &message);
+        (void)caller_expect(caller, SCN_MESSAGE_viewed);
+}
+
+struct scn_digest caller_digest(struct caller *caller)
+{
+        struct scn_digest digest = {0, 0};
+        caller_ask(caller, SCN_MESSAGE_digest, 5);
+        const struct scn_message answer = caller_expect(caller, SCN_MESSAGE_answer);
+        struct scn_unpacker unpacker = scn_unpacker_from(answer.as.answer.body);
+        const struct scn_slice bytes = scn_unpack_bin(&unpacker, 16);
+        cr_assert_eq(bytes.size, 16);
+        for (int i = 0; i < 8; i++) {
+                digest.high = digest.high << 8 | bytes.data[i];
+                digest.low = digest.low << 8 | bytes.data[8 + i];
+        }
+        return digest;
+}
+
+scn_revision caller_await(struct caller *caller, uint64_t number)
+{
+        struct scn_message message;
+        do {
+                message = caller_expect(caller, SCN_MESSAGE_applied);
+        } while (message.as.applied.number != number);
+        return message.as.applied.rev;
+}

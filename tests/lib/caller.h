@@ -5,6 +5,7 @@
 
 /* A client of the real daemon over a socket, as plain as can be: blocking, message by message. */
 
+#include "protocol/scene/digest.h"
 #include "protocol/wire/frame.h"
 #include "protocol/wire/message.h"
 
@@ -24,5 +25,15 @@ struct scn_message caller_expect(struct caller *caller, enum scn_message_kind ki
 /* Opens, making the document if need be; returns the last number stored. */
 uint64_t caller_open(struct caller *caller, const char *document);
 void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count);
+/* Asks what needs no more than a number: ping, info, who ... */
+void caller_ask(struct caller *caller, enum scn_message_kind kind, uint64_t request);
+/* Asks where the root is. */
+void caller_world(struct caller *caller, uint64_t request);
+/* Begins view 1 of the whole document; its deltas come from now on. */
+void caller_view(struct caller *caller, uint64_t request);
+/* The server's digest of the document. */
+struct scn_digest caller_digest(struct caller *caller);
+/* Reads answers until this number was applied, which must be. Returns the revision. */
+scn_revision caller_await(struct caller *caller, uint64_t number);
 
 #endif

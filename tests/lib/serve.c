@@ -15,7 +15,12 @@
 
 void serve_begin(struct serve *serve)
 {
-        *serve = (struct serve){.port = 0};
+        serve_begin_with(serve, "scened");
+}
+
+void serve_begin_with(struct serve *serve, const char *program)
+{
+        *serve = (struct serve){.program = program};
         scn_daemon_init(&serve->daemon);
         (void)snprintf(serve->socket, sizeof serve->socket, "%s/socket", serve->daemon.folder);
         serve_start(serve);
@@ -26,9 +31,28 @@ void serve_start(struct serve *serve)
         static const char *const arguments[] = {
                 "--listen", "127.0.0.1:0", "--listen", "unix:socket", "--data", "data", NULL};
         (void)truncate(serve->daemon.log_path, 0);
-        scn_daemon_start(&serve->daemon, &(struct scn_daemon_options){.program = "scened", .arguments = arguments});
+        scn_daemon_start(
+                &serve->daemon, &(struct scn_daemon_options){.program = serve->program, .arguments = arguments});
         scn_daemon_wait_for_log(&serve->daemon, "listening on unix:");
         serve->port = scn_daemon_port(&serve->daemon);
+}
+
+/* The file appears whole or not at all: the daemon looks at it all the time. */
+void serve_set_fault(const struct serve *serve, const char *fault)
+{
+        char path[SERVE_ADDRESS_BYTES];
+        char new_path[SERVE_ADDRESS_BYTES];
+        (void)snprintf(path, sizeof path, "%s/fault", serve->daemon.folder);
+        (void)snprintf(new_path, sizeof new_path, "%s/fault.new", serve->daemon.folder);
+        if (fault == NULL) {
+                (void)remove(path);
+                return;
+        }
+        FILE *file = fopen(new_path, "we");
+        cr_assert_not_null(file);
+        fputs(fault, file);
+        cr_assert_eq(fclose(file), 0);
+        cr_assert_eq(rename(new_path, path), 0);
 }
 
 void serve_kill(struct serve *serve)

@@ -17,12 +17,18 @@ enum serve_listener {
 
 struct serve {
         struct scn_daemon daemon;
+        const char *program;
         uint16_t port;
         char socket[SERVE_ADDRESS_BYTES]; /* path of the Unix socket */
 };
 
 /* Makes the folder and starts. */
 void serve_begin(struct serve *serve);
+/* The same with another program: "scened_faulty" is the daemon on a disk whose faults are told by
+ * serve_set_fault(). */
+void serve_begin_with(struct serve *serve, const char *program);
+/* See tests/integration/daemon/faulty_disk.c; NULL: none from now on. */
+void serve_set_fault(const struct serve *serve, const char *fault);
 /* Again, on the data that is there and with a log that is empty, once the daemon has ended. The port is another. */
 void serve_start(struct serve *serve);
 /* Kills it, and waits until it is gone. */
