@@ -110,6 +110,7 @@ struct scn_session {
         bool has_stopped_reading;
         bool has_sent_preface;
         bool has_no_more_input;
+        enum scn_error stream_error; /* why there is no more: it ends the session, once all before is answered */
         uint32_t answers_due;            /* edits in the room's batch */
         struct scn_queued *staged_first; /* parts of an edit that has more to come, in order */
         struct scn_queued *staged_last;
