@@ -85,6 +85,7 @@ void scn_server_tick(struct scn_server *server)
                         tick_session(session, now_ms);
                 }
         }
+        scn_intake_tick(server, now_ms);
         struct scn_room *next = NULL;
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
                 next = room->next;

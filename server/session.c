@@ -70,6 +70,7 @@ void scn_session_destroy(struct scn_session *session)
                 session->next->previous = session->previous;
         }
         server->sessions_count--;
+        scn_intake_forget(session);
         scn_free(session);
 }
 
@@ -242,7 +243,8 @@ bool scn_session_has_ended(const struct scn_session *session)
 bool scn_session_wants_input(const struct scn_session *session)
 {
         return session->state != SCN_SESSION_ENDED && !session->has_no_more_input &&
-                session->inbox_bytes < SCN_INBOX_BYTES_MAX && session->outbox_bytes < SCN_INBOX_BYTES_MAX;
+                session->inbox_bytes < SCN_INBOX_BYTES_MAX && session->outbox_bytes < SCN_INBOX_BYTES_MAX &&
+                scn_intake_has_room(session);
 }
 
 static bool enqueue(struct scn_session *session, struct scn_slice payload)
@@ -299,6 +301,8 @@ void scn_session_feed(struct scn_session *session, const void *bytes, size_t siz
                         return;
                 }
         }
+        scn_frame_reader_trim(&session->reader);
+        scn_intake_count(session);
         if (error != SCN_OK) {
                 break_off(session, error);
         }
@@ -313,7 +317,8 @@ static struct scn_queued *take_head(struct scn_session *session)
         session->inbox_first = head->next;
         session->inbox_last = head->next == NULL ? NULL : session->inbox_last;
         session->inbox_bytes -= sizeof *head + head->size;
-        if (session->has_stopped_reading && scn_session_wants_input(session)) {
+        scn_intake_count(session);
+        if ((session->has_stopped_reading || session->server->is_input_full) && scn_session_wants_input(session)) {
                 session->has_stopped_reading = false;
                 wake(session);
         }
@@ -332,6 +337,8 @@ void scn_session_stage(struct scn_session *session)
         *(session->staged_last != NULL ? &session->staged_last->next : &session->staged_first) = part;
         session->staged_last = part;
         session->staged_bytes += part->size;
+        session->staged_heads += sizeof *part;
+        scn_intake_count(session);
 }
 
 void scn_session_drop_staged(struct scn_session *session)
@@ -340,6 +347,8 @@ void scn_session_drop_staged(struct scn_session *session)
         session->staged_first = NULL;
         session->staged_last = NULL;
         session->staged_bytes = 0;
+        session->staged_heads = 0;
+        scn_intake_count(session);
 }
 
 static struct scn_slice payload_of(const struct scn_queued *queued)

@@ -63,6 +63,7 @@ void hub_restart(struct hub *hub)
                 .data_path = hub->path,
                 .agent = "hub",
                 .limits = SCN_LIMITS_DEFAULT,
+                .input_bytes_max = hub->input_bytes_max,
                 .utc_us = utc_us,
                 .monotonic_ms = monotonic_ms,
                 .random = fill_random,
@@ -257,6 +258,11 @@ void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *
 
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count)
 {
+        peer_edit_part(peer, number, ops, count, false);
+}
+
+void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more)
+{
         struct scn_buffer buffer;
         struct scn_message message;
         scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
@@ -265,6 +271,7 @@ void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, 
         cr_assert_eq(packer.error, SCN_OK);
         scn_message_init(&message, SCN_MESSAGE_edit);
         message.as.edit.number = number;
+        message.as.edit.more = has_more;
         message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
         peer_send(peer, &message);
         scn_buffer_finish(&buffer);
