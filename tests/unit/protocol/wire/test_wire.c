@@ -142,7 +142,7 @@ SCN_TEST(frame_reader, gives_back_its_memory_only_when_nothing_is_under_way)
         struct scn_slice payload;
         enum scn_error error;
         scn_frame_reader_init(&reader);
-        cr_assert_eq(scn_frame_reader_feed(&reader, "SCENED\x01\n\xc4\x01\x90\xc4\x02\x91", 13), SCN_OK);
+        cr_assert_eq(scn_frame_reader_feed(&reader, "SCENED\x01\n\xc4\x01\x90\xc4\x02\x91", 14), SCN_OK);
         cr_assert(scn_frame_reader_next(&reader, &payload, &error));
         scn_frame_reader_trim(&reader);
         cr_assert_gt(reader.buffer.capacity, 0);
