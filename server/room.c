@@ -427,6 +427,7 @@ void scn_room_close(struct scn_room *room)
 void scn_room_tick(struct scn_room *room)
 {
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
+        scn_view_drop_snapshots(room, false);
         if (must_close) {
                 scn_room_cancel_checkpoint(room);
         } else {
