@@ -348,10 +348,9 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
                 scn_free(view);
                 return SCN_E_NO_MEMORY;
         }
-        scn_view_stop(session, message->view);
         const bool is_resumed = can_resume(room, message);
+        const scn_revision revision = scn_document_revision(room->document);
         *view = (struct scn_view){
-                .next = session->views,
                 .next_in_group = group->views,
                 .group = group,
                 .session = session,
@@ -360,12 +359,18 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
                 .told = is_resumed ? message->rev : 0,
                 .is_fresh = !is_resumed,
         };
+        group->views = view; /* first, for the group goes with its last view */
+        scn_view_stop(session, message->view);
+        view->next = session->views;
         session->views = view;
         session->views_count++;
-        group->views = view;
         answer_view(session, message, is_resumed);
         struct encoding shared = {0};
         send_lack(view, &shared);
         finish_encoding(&shared);
+        /* What it was owed may have been lost with the connection. */
+        if (session->state == SCN_SESSION_OPEN && view->told < revision) {
+                send_nothing(view, revision);
+        }
         return SCN_OK;
 }
