@@ -30,11 +30,13 @@
 #define SCN_ROOMS_MAX 10000u
 #define SCN_VIEWS_PER_SESSION_MAX 64u
 #define SCN_AUTHOR_BYTES_MAX 256u
-#define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
-#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
-#define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
-#define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
+#ifndef SCN_INBOX_BYTES_MAX              /* the simulator has small ones: tests/sim/small.h */
+#define SCN_INBOX_BYTES_MAX (8u << 20)   /* of one session; reading stops above */
+#define SCN_INPUT_BYTES_MAX (256u << 20) /* of all sessions together, see intake.c */
 #define SCN_TURN_EDITS_MAX 4096u
+#endif
+#define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
+#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
