@@ -31,14 +31,16 @@
 #define SCN_ROOMS_MAX 10000u
 #define SCN_VIEWS_PER_SESSION_MAX 64u
 #define SCN_AUTHOR_BYTES_MAX 256u
-#define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
-#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
-#define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
+#ifndef SCN_INBOX_BYTES_MAX              /* the simulator has small ones: tests/sim/small.h */
+#define SCN_INBOX_BYTES_MAX (8u << 20)   /* of one session; reading stops above */
+#define SCN_INPUT_BYTES_MAX (256u << 20) /* of all sessions together, see intake.c */
+#define SCN_TURN_EDITS_MAX 4096u
+#endif
 #define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
+#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_SNAPSHOT_IDLE_MS 10000u       /* so long a snapshot waits for who joins next */
 #define SCN_RATE_MAX 1000u                /* of a view, deltas a second */
-#define SCN_TURN_EDITS_MAX 4096u
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
@@ -69,6 +71,7 @@ struct scn_view {
         uint64_t number;
         scn_revision cursor;  /* what it holds is what its filter gives here ... */
         scn_revision told;    /* ... and gave at the end of the last delta sent: between, nothing changed in it */
+        bool is_resumed;      /* is to be told how far it is: what it was owed may have been lost with a connection */
         bool is_fresh;        /* nothing sent yet, or the horizon has passed the cursor */
         uint32_t interval_ms; /* of its rate; 0: none */
         uint64_t next_ms;     /* not before */

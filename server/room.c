@@ -104,7 +104,8 @@ static void settle_repeat(struct scn_session *session, const struct client_job *
         const struct scn_journal_transaction *stored =
                 scn_journal_page_count(asked->page) == 1 ? scn_journal_page_get(asked->page, 0) : NULL;
         if (asked->error != SCN_OK) {
-                scn_answer_refused(session, asked->number, asked->error);
+                /* It may be stored, so it cannot be called refused. */
+                scn_session_end(session, asked->error, NULL);
         } else if (stored == NULL) {
                 scn_answer_refused(session, asked->number, SCN_E_NOT_APPLIED);
         } else if (stored->content_hash.size != sizeof asked->hash ||
@@ -209,6 +210,9 @@ static void refuse_waiting(struct scn_room *room, enum scn_error error, const ch
                 next = session->next_in_room;
                 const uint64_t request = session->open_request;
                 scn_room_leave(session);
+                if (session->state == SCN_SESSION_ENDED) {
+                        continue; /* it has been told its last */
+                }
                 session->state = SCN_SESSION_KNOWN;
                 scn_session_fail(session, request, error, text);
                 scn_session_pump(session);

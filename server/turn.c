@@ -715,13 +715,17 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         }
         close_groups(room, NULL);
         const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
+        bool has_changed = false;
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
+                /* From the first change on edits were judged by a state that never was: their answers would tell of
+                 * it. */
+                has_changed = has_changed || entry->changes != NULL;
                 if (entry->session == NULL) {
                         continue;
                 }
                 entry->session->answers_due--;
-                if (entry->changes != NULL) {
+                if (has_changed) {
                         scn_answer_refused(entry->session, entry->number, error);
                 } else {
                         scn_session_send_shared(entry->session, entry->answer);

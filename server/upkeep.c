@@ -18,7 +18,9 @@
 #include <string.h>
 
 /* A checkpoint is due when what has to be replayed exceeds a quarter of what has to be loaded. */
+#ifndef DUE_BYTES_MIN /* the simulator has its own */
 #define DUE_BYTES_MIN (UINT64_C(1) << 20)
+#endif
 #define DUE_SHARE 4u
 /* When a room closes anyway, a part of that is enough: the next opening is the quicker for it. */
 #define LAST_SHARE 4u

@@ -51,7 +51,7 @@ static void send_part(
 /* An edit shows to its author, but not in every view: that it has come is all there is to say then. */
 static bool is_owed(const struct scn_view *view)
 {
-        return view->told < view->session->owed;
+        return view->is_resumed || view->told < view->session->owed;
 }
 
 static void send_nothing(struct scn_view *view, scn_revision to)
@@ -64,6 +64,7 @@ static void send_nothing(struct scn_view *view, scn_revision to)
         send_part(view, columns, to, to - view->told, false);
         scn_shared_bytes_unref(columns);
         view->told = to;
+        view->is_resumed = false;
 }
 
 static void send_encoding(struct scn_view *view, const struct scn_encoding *encoding, uint64_t back)
@@ -72,7 +73,10 @@ static void send_encoding(struct scn_view *view, const struct scn_encoding *enco
                 send_part(view, encoding->parts[i], encoding->to, back, i + 1 < encoding->count);
         }
         view->cursor = encoding->to;
-        view->told = encoding->count > 0 ? encoding->to : view->told;
+        if (encoding->count > 0) {
+                view->told = encoding->to;
+                view->is_resumed = false;
+        }
 }
 
 static const struct scn_encoding *encode(
@@ -402,22 +406,24 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
                 scn_free(view);
                 return SCN_E_NO_MEMORY;
         }
-        scn_view_stop(session, message->view);
         const bool is_resumed = can_resume(room, message);
+        const scn_revision revision = scn_document_revision(room->document);
         *view = (struct scn_view){
-                .next = session->views,
                 .next_in_group = group->views,
                 .group = group,
                 .session = session,
                 .number = message->view,
                 .cursor = is_resumed ? message->rev : 0,
                 .told = is_resumed ? message->rev : 0,
+                .is_resumed = is_resumed && message->rev < revision,
                 .is_fresh = !is_resumed,
                 .interval_ms = interval_of(message->rate),
         };
+        group->views = view; /* first, for the group goes with its last view */
+        scn_view_stop(session, message->view);
+        view->next = session->views;
         session->views = view;
         session->views_count++;
-        group->views = view;
         answer_view(session, message, is_resumed);
         struct scn_encodings encodings = {.count = 0};
         send_lack(view, &encodings);

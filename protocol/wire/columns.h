@@ -26,7 +26,9 @@
 #include "protocol/scene/delta.h"
 #include "protocol/wire/pack.h"
 
+#ifndef SCN_COLUMNS_PART_BYTES /* the simulator has its own */
 #define SCN_COLUMNS_PART_BYTES (256u << 10)
+#endif
 
 /* How far a delta has been encoded: nodes wholly, properties of the next one, removed and left ids. */
 struct scn_columns_cursor {
