@@ -71,6 +71,7 @@ enum tree_key {
         TREE_R,
         TREE_S,
         TREE_PROPS,
+        TREE_CONTINUES,
 };
 
 static void take_tree_field(struct scn_unpacker *unpacker, uint64_t key, void *out)
@@ -93,6 +94,8 @@ static void take_tree_field(struct scn_unpacker *unpacker, uint64_t key, void *o
                 take_floats(unpacker, node->trs.s, 3);
         } else if (key == TREE_PROPS) {
                 node->props = scn_unpack_raw(unpacker);
+        } else if (key == TREE_CONTINUES) {
+                node->continues = scn_unpack_bool(unpacker);
         } else {
                 (void)scn_unpack_raw(unpacker);
         }

@@ -32,6 +32,8 @@
 #define SCN_AUTHOR_BYTES_MAX 256u
 #define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
 #define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
+#define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
+#define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
 #define SCN_TURN_EDITS_MAX 4096u
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
@@ -106,17 +108,20 @@ struct scn_session {
         struct scn_queued *inbox_first;
         struct scn_queued *inbox_last;
         size_t inbox_bytes;
-        bool is_asking;  /* something at the head of the inbox waits for a job */
-        bool has_repeat; /* the edit at the head has a number that came before: its stored answer is wanted ... */
+        size_t input_bytes; /* as the server counts them: inbox, parts, and the frame under way */
+        bool is_asking;     /* something at the head of the inbox waits for a job */
+        bool has_repeat;    /* the edit at the head has a number that came before: its stored answer is wanted ... */
         uint64_t repeat_number;
         struct scn_digest repeat_hash; /* ... if it is the same edit */
         bool has_stopped_reading;
         bool has_sent_preface;
         bool has_no_more_input;
+        enum scn_error stream_error;     /* why there is no more: it ends the session, once all before is answered */
         uint32_t answers_due;            /* edits in the room's batch */
         struct scn_queued *staged_first; /* parts of an edit that has more to come, in order */
         struct scn_queued *staged_last;
         size_t staged_bytes;
+        size_t staged_heads; /* what keeping them costs besides */
         uint64_t staged_number;
         struct scn_digest staged_hash; /* of the parts so far */
         struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
@@ -206,6 +211,10 @@ struct scn_server {
         uint32_t checkpoint_jobs_count;
         uint32_t backups_count;
         uint64_t purge_at_ms; /* when the trash is looked through */
+        size_t input_bytes;   /* of all sessions */
+        bool is_input_full;
+        struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
+        uint64_t completing_since_ms;
         bool is_stopping;
 };
 
@@ -249,6 +258,15 @@ void scn_session_drop_staged(struct scn_session *session);
 /* The author's entry in the room; NULL: out of memory. */
 struct scn_author *scn_session_author(struct scn_session *session);
 bool scn_session_is_drained(const struct scn_session *session);
+
+/* --- intake.c --- */
+/* To be called whenever what a session holds has become more or less. */
+void scn_intake_count(struct scn_session *session);
+/* The session goes. */
+void scn_intake_forget(struct scn_session *session);
+/* Whether more may be read from it, as far as all sessions together are concerned. */
+bool scn_intake_has_room(const struct scn_session *session);
+void scn_intake_tick(struct scn_server *server, uint64_t now_ms);
 
 /* --- handle.c: one function a message; true: done, false: must wait at the head of the inbox --- */
 bool scn_handle(struct scn_session *session, const struct scn_message *message);

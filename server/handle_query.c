@@ -13,7 +13,10 @@
 #include <string.h>
 
 #define BODY_BYTES_MAX (SCN_MESSAGE_BYTES_MAX - 64)
-#define TREE_PART_BYTES (256u << 10)
+#define PART_BYTES (256u << 10)
+/* One question may take so many nodes, and all its answers together so many bytes. */
+#define WORLD_NODES_MAX 65536u
+#define WORLD_BYTES_MAX (64u << 20)
 
 /* --- Answers gathered, on the loop or on a worker --- */
 
@@ -100,6 +103,21 @@ static void finish_body(struct scn_session *session, uint64_t request, struct sc
         scn_buffer_finish(packer->buffer);
 }
 
+/* A body is an array, whose count must be known first: elements are gathered, then put behind it. */
+static void add_part(struct scn_answers *answers, struct scn_buffer *elements, uint32_t count, bool more)
+{
+        struct scn_buffer body;
+        scn_buffer_init(&body, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&body);
+        scn_pack_array(&packer, count);
+        if (count > 0) {
+                scn_pack_raw(&packer, (struct scn_slice){elements->data, (uint32_t)elements->size});
+        }
+        scn_answers_add(answers, &packer, more);
+        scn_buffer_finish(&body);
+        scn_buffer_reset(elements);
+}
+
 /* --- world --- */
 
 static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
@@ -128,35 +146,45 @@ static void append(struct scn_packer *path, const void *bytes, size_t size)
         }
 }
 
-/* The path of a node, as scn_document_find() reads it: names where they are unique among the siblings before. */
-static void append_segment(struct scn_packer *path, const struct scn_document *document, scn_node_id id)
+/* The path of a node, as scn_document_find() reads it: names where they are unique among the siblings before. False:
+ * to find that out would cost more steps than are left. */
+static bool append_segment(
+        struct scn_packer *path, const struct scn_document *document, scn_node_id id, uint64_t *steps_left)
 {
         const struct scn_node_view node = scn_document_node(document, id);
         uint32_t index = 0;
         scn_node_id before = node.previous;
-        while (before != 0) {
+        for (; before != 0; --*steps_left) {
+                if (*steps_left == 0) {
+                        return false;
+                }
                 const struct scn_node_view other = scn_document_node(document, before);
                 index += other.name.size == node.name.size &&
                         (node.name.size == 0 || memcmp(other.name.data, node.name.data, node.name.size) == 0);
                 before = other.previous;
         }
         append(path, "/", 1);
+        uint32_t from = 0; /* what stands between characters that need a backslash goes in at once */
         for (uint32_t i = 0; i < node.name.size; i++) {
                 const uint8_t byte = node.name.data[i];
                 if (byte == '/' || byte == '[' || byte == '\\') {
+                        append(path, node.name.data + from, i - from);
                         append(path, "\\", 1);
+                        from = i;
                 }
-                append(path, &byte, 1);
         }
+        append(path, node.name.data + from, node.name.size - from);
         if (index > 0 || node.name.size == 0) {
                 char number[16];
                 const int size = snprintf(number, sizeof number, "[%u]", index);
                 append(path, number, (size_t)size);
         }
+        return true;
 }
 
 /* Ancestors are found upwards and written downwards. */
-static void pack_path(struct scn_packer *packer, const struct scn_document *document, scn_node_id id)
+static void pack_path(
+        struct scn_packer *packer, const struct scn_document *document, scn_node_id id, uint64_t *steps_left)
 {
         const uint32_t depth = scn_document_depth(document, id);
         scn_node_id *chain = scn_alloc((depth + 1) * sizeof *chain);
@@ -171,14 +199,19 @@ static void pack_path(struct scn_packer *packer, const struct scn_document *docu
                 chain[i] = id;
                 id = scn_document_node(document, id).parent;
         }
-        for (uint32_t i = 1; i <= depth; i++) {
-                append_segment(&path, document, chain[i]);
+        bool is_told = true;
+        for (uint32_t i = 1; i <= depth && is_told; i++) {
+                is_told = append_segment(&path, document, chain[i], steps_left);
         }
         if (depth == 0) {
                 append(&path, "/", 1);
         }
         packer->error = packer->error == SCN_OK ? path.error : packer->error;
-        scn_pack_text(packer, (struct scn_slice){text.data, (uint32_t)text.size});
+        if (is_told) {
+                scn_pack_text(packer, (struct scn_slice){text.data, (uint32_t)text.size});
+        } else {
+                scn_pack_nil(packer);
+        }
         scn_buffer_finish(&text);
         scn_free(chain);
 }
@@ -207,13 +240,19 @@ static enum scn_error find_world(const struct scn_document *document, const stru
                           : scn_document_world_relative(document, *id, other, world);
 }
 
+/* Children that may still be looked at: to find nodes by path, and to tell the paths of nodes. */
+struct steps {
+        uint64_t find;
+        uint64_t tell;
+};
+
 static void pack_world(struct scn_packer *packer, const struct scn_document *document, const struct scn_node_ref *ref,
-        const struct scn_node_ref *relative, uint64_t *steps_left)
+        const struct scn_node_ref *relative, struct steps *steps)
 {
         scn_node_id id;
         struct scn_affine world;
         float matrix[16];
-        const enum scn_error error = find_world(document, ref, relative, steps_left, &id, &world);
+        const enum scn_error error = find_world(document, ref, relative, &steps->find, &id, &world);
         if (error != SCN_OK) {
                 pack_error(packer, error);
                 return;
@@ -224,7 +263,7 @@ static void pack_world(struct scn_packer *packer, const struct scn_document *doc
         scn_pack_uint(packer, 0);
         scn_pack_uid(packer, scn_document_node(document, id).uid);
         scn_pack_uint(packer, 1);
-        pack_path(packer, document, id);
+        pack_path(packer, document, id, &steps->tell);
         pack_floats(packer, 2, matrix, 16);
         pack_floats(packer, 3, trs.t, 3);
         pack_floats(packer, 4, trs.r, 4);
@@ -234,22 +273,36 @@ static void pack_world(struct scn_packer *packer, const struct scn_document *doc
 void scn_query_world(
         const struct scn_document *document, const struct scn_message_world *message, struct scn_answers *answers)
 {
-        struct scn_buffer body;
+        struct scn_buffer elements;
         struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
         const uint32_t count = scn_unpack_array(&nodes);
-        uint64_t steps_left = scn_document_limits(document)->path_steps_max;
-        scn_buffer_init(&body, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_array(&packer, count);
+        const uint64_t steps_max = scn_document_limits(document)->path_steps_max;
+        struct steps steps = {steps_max, steps_max};
+        uint32_t gathered = 0;
+        if (count > WORLD_NODES_MAX) {
+                scn_answers_fail(answers, SCN_E_TOO_LARGE);
+                return;
+        }
+        scn_buffer_init(&elements, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&elements);
         for (uint32_t i = 0; i < count && nodes.error == SCN_OK && packer.error == SCN_OK; i++) {
                 const struct scn_node_ref ref = scn_unpack_ref(&nodes);
                 if (nodes.error == SCN_OK) {
-                        pack_world(&packer, document, &ref, &message->relative, &steps_left);
+                        pack_world(&packer, document, &ref, &message->relative, &steps);
+                        gathered++;
+                }
+                if (elements.size > PART_BYTES && i + 1 < count) {
+                        add_part(answers, &elements, gathered, true);
+                        gathered = 0;
+                }
+                if (answers->bytes > WORLD_BYTES_MAX) {
+                        packer.error = SCN_E_TOO_LARGE;
                 }
         }
         packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;
-        scn_answers_add(answers, &packer, false);
-        scn_buffer_finish(&body);
+        scn_answers_fail(answers, packer.error);
+        add_part(answers, &elements, gathered, false);
+        scn_buffer_finish(&elements);
 }
 
 void scn_handle_world(struct scn_session *session, const struct scn_message_world *message)
@@ -261,14 +314,59 @@ void scn_handle_world(struct scn_session *session, const struct scn_message_worl
 
 /* --- tree --- */
 
-static void pack_node(struct scn_packer *packer, const struct scn_document *document, scn_node_id id)
+/* Properties from field number `at` on that make up about a part. Returns where the next part begins: behind the last
+ * field if there is none. */
+static uint32_t count_properties(const struct scn_document *document, scn_node_id id, uint32_t at, uint32_t *count_out)
+{
+        const uint32_t fields_count = scn_document_node(document, id).property_fields_count;
+        size_t bytes = 0;
+        *count_out = 0;
+        for (; at < fields_count; at++) {
+                const struct scn_property property = scn_document_property(document, id, at, NULL);
+                if (property.value.data != NULL && bytes > PART_BYTES) {
+                        break;
+                }
+                if (property.value.data != NULL) {
+                        bytes += property.key.size + property.value.size;
+                        ++*count_out;
+                }
+        }
+        return at;
+}
+
+/* Returns where the next part begins, as above. */
+static uint32_t pack_properties(
+        struct scn_packer *packer, const struct scn_document *document, scn_node_id id, uint32_t at)
+{
+        uint32_t count;
+        const uint32_t end = count_properties(document, id, at, &count);
+        scn_pack_uint(packer, 7);
+        scn_pack_map(packer, count);
+        for (; at < end; at++) {
+                const struct scn_property property = scn_document_property(document, id, at, NULL);
+                if (property.value.data != NULL) {
+                        scn_pack_text(packer, property.key);
+                        scn_pack_raw(packer, property.value);
+                }
+        }
+        return end;
+}
+
+/* A node, or, from property field number `at` on, what is left of one. Returns as above. */
+static uint32_t pack_node(struct scn_packer *packer, const struct scn_document *document, scn_node_id id, uint32_t at)
 {
         const struct scn_node_view node = scn_document_node(document, id);
-        scn_pack_map(packer, 8);
+        scn_pack_map(packer, at == 0 ? 8 : 4);
         scn_pack_uint(packer, 0);
         scn_pack_uint(packer, node.id);
         scn_pack_uint(packer, 1);
         scn_pack_uid(packer, node.uid);
+        if (at > 0) {
+                at = pack_properties(packer, document, id, at);
+                scn_pack_uint(packer, 8);
+                scn_pack_bool(packer, true);
+                return at;
+        }
         scn_pack_uint(packer, 2);
         if (node.parent == 0) {
                 scn_pack_nil(packer);
@@ -284,30 +382,7 @@ static void pack_node(struct scn_packer *packer, const struct scn_document *docu
         pack_floats(packer, 4, node.trs.t, 3);
         pack_floats(packer, 5, node.trs.r, 4);
         pack_floats(packer, 6, node.trs.s, 3);
-        scn_pack_uint(packer, 7);
-        scn_pack_map(packer, node.properties_count);
-        for (uint32_t i = 0; i < node.property_fields_count; i++) {
-                const struct scn_property property = scn_document_property(document, id, i, NULL);
-                if (property.value.data != NULL) {
-                        scn_pack_text(packer, property.key);
-                        scn_pack_raw(packer, property.value);
-                }
-        }
-}
-
-/* A body is an array, whose count must be known first: nodes are gathered, then put behind it. */
-static void add_nodes(struct scn_answers *answers, struct scn_buffer *nodes, uint32_t count, bool more)
-{
-        struct scn_buffer body;
-        scn_buffer_init(&body, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_array(&packer, count);
-        if (count > 0) {
-                scn_pack_raw(&packer, (struct scn_slice){nodes->data, (uint32_t)nodes->size});
-        }
-        scn_answers_add(answers, &packer, more);
-        scn_buffer_finish(&body);
-        scn_buffer_reset(nodes);
+        return pack_properties(packer, document, id, 0);
 }
 
 /* The next node of the walk that is not below the depth asked for. */
@@ -335,18 +410,22 @@ void scn_query_tree(
         scn_buffer_init(&nodes, BODY_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&nodes);
         uint32_t count = 0;
+        uint32_t at = 0; /* property field of the node, if it is told in several pieces */
         scn_node_id id = top;
         while (id != 0 && packer.error == SCN_OK) {
-                pack_node(&packer, document, id);
+                at = pack_node(&packer, document, id, at);
                 count++;
-                id = next_node(document, top, id, message->depth);
-                if (nodes.size > TREE_PART_BYTES && id != 0) {
-                        add_nodes(answers, &nodes, count, true);
+                if (at >= scn_document_node(document, id).property_fields_count) {
+                        id = next_node(document, top, id, message->depth);
+                        at = 0;
+                }
+                if (nodes.size > PART_BYTES && id != 0) {
+                        add_part(answers, &nodes, count, true);
                         count = 0;
                 }
         }
         scn_answers_fail(answers, packer.error);
-        add_nodes(answers, &nodes, count, false);
+        add_part(answers, &nodes, count, false);
         scn_buffer_finish(&nodes);
 }
 

@@ -323,7 +323,7 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
         struct scn_server *server = session->server;
         struct scn_room *room = scn_server_find_room(server, name);
         session->open_request = request;
-        if (room != NULL && room->state == SCN_ROOM_CLOSING) {
+        if (room != NULL && (room->state == SCN_ROOM_CLOSING || room->is_broken)) {
                 session->state = SCN_SESSION_KNOWN;
                 scn_session_fail(session, request, SCN_E_BUSY, "the document is just being closed");
                 return;

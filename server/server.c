@@ -87,8 +87,13 @@ void scn_server_end_history_job(struct scn_server *server)
 
 void scn_server_turn(struct scn_server *server)
 {
-        for (struct scn_room *room = server->rooms; room != NULL; room = room->next) {
+        struct scn_room *next = NULL;
+        for (struct scn_room *room = server->rooms; room != NULL; room = next) {
+                next = room->next;
                 scn_room_turn(room);
+                if (server->is_stopping || room->is_broken) {
+                        scn_room_tick(room); /* it closes as soon as everybody is gone */
+                }
         }
 }
 
@@ -110,6 +115,7 @@ void scn_server_tick(struct scn_server *server)
                 }
         }
         scn_server_upkeep(server);
+        scn_intake_tick(server, now_ms);
         struct scn_room *next = NULL;
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
                 next = room->next;

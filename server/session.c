@@ -73,6 +73,7 @@ void scn_session_destroy(struct scn_session *session)
                 session->next->previous = session->previous;
         }
         server->sessions_count--;
+        scn_intake_forget(session);
         scn_free(session);
 }
 
@@ -254,8 +255,9 @@ bool scn_session_has_ended(const struct scn_session *session)
 /* While a client takes nothing, nothing more is taken from it. */
 bool scn_session_wants_input(const struct scn_session *session)
 {
-        return session->state != SCN_SESSION_ENDED && session->inbox_bytes < SCN_INBOX_BYTES_MAX &&
-                session->outbox_bytes < SCN_INBOX_BYTES_MAX;
+        return session->state != SCN_SESSION_ENDED && !session->has_no_more_input &&
+                session->inbox_bytes < SCN_INBOX_BYTES_MAX && session->outbox_bytes < SCN_INBOX_BYTES_MAX &&
+                scn_intake_has_room(session);
 }
 
 static bool enqueue(struct scn_session *session, struct scn_slice payload)
@@ -273,13 +275,36 @@ static bool enqueue(struct scn_session *session, struct scn_slice payload)
         return true;
 }
 
+/* The peer has said its last and has been answered. */
+static void end_if_done(struct scn_session *session)
+{
+        if (!session->has_no_more_input || session->state == SCN_SESSION_ENDED || session->inbox_first != NULL ||
+                session->is_asking || session->answers_due > 0 || session->state == SCN_SESSION_OPENING) {
+                return;
+        }
+        if (session->stream_error != SCN_OK) {
+                scn_session_end(session, session->stream_error, "the stream of frames is broken");
+        } else {
+                session->state = SCN_SESSION_ENDED;
+                wake(session);
+        }
+}
+
+/* Behind a break nothing can be read, but what came before it counts (CASES B41). */
+static void break_off(struct scn_session *session, enum scn_error error)
+{
+        session->stream_error = error;
+        session->has_no_more_input = true;
+        end_if_done(session);
+}
+
 void scn_session_feed(struct scn_session *session, const void *bytes, size_t size)
 {
         struct scn_slice payload;
-        enum scn_error error = scn_frame_reader_feed(&session->reader, bytes, size);
-        if (session->state == SCN_SESSION_ENDED) {
+        if (session->state == SCN_SESSION_ENDED || session->has_no_more_input) {
                 return;
         }
+        enum scn_error error = scn_frame_reader_feed(&session->reader, bytes, size);
         while (error == SCN_OK && scn_frame_reader_next(&session->reader, &payload, &error)) {
                 if (!enqueue(session, payload)) {
                         error = SCN_E_NO_MEMORY;
@@ -289,8 +314,10 @@ void scn_session_feed(struct scn_session *session, const void *bytes, size_t siz
                         return;
                 }
         }
+        scn_frame_reader_trim(&session->reader);
+        scn_intake_count(session);
         if (error != SCN_OK) {
-                scn_session_end(session, error, "the stream of frames is broken");
+                break_off(session, error);
         }
         if (!scn_session_wants_input(session)) {
                 session->has_stopped_reading = true;
@@ -303,7 +330,8 @@ static struct scn_queued *take_head(struct scn_session *session)
         session->inbox_first = head->next;
         session->inbox_last = head->next == NULL ? NULL : session->inbox_last;
         session->inbox_bytes -= sizeof *head + head->size;
-        if (session->has_stopped_reading && scn_session_wants_input(session)) {
+        scn_intake_count(session);
+        if ((session->has_stopped_reading || session->server->is_input_full) && scn_session_wants_input(session)) {
                 session->has_stopped_reading = false;
                 wake(session);
         }
@@ -322,6 +350,8 @@ void scn_session_stage(struct scn_session *session)
         *(session->staged_last != NULL ? &session->staged_last->next : &session->staged_first) = part;
         session->staged_last = part;
         session->staged_bytes += part->size;
+        session->staged_heads += sizeof *part;
+        scn_intake_count(session);
 }
 
 void scn_session_drop_staged(struct scn_session *session)
@@ -330,6 +360,8 @@ void scn_session_drop_staged(struct scn_session *session)
         session->staged_first = NULL;
         session->staged_last = NULL;
         session->staged_bytes = 0;
+        session->staged_heads = 0;
+        scn_intake_count(session);
 }
 
 static struct scn_slice payload_of(const struct scn_queued *queued)
@@ -375,16 +407,6 @@ static void answer_fault(struct scn_session *session, enum scn_error error, cons
                 scn_session_end(session, error, text);
         } else {
                 scn_session_reject(session, fault->number, fault->request, error, text);
-        }
-}
-
-/* The peer has said its last and has been answered. */
-static void end_if_done(struct scn_session *session)
-{
-        if (session->has_no_more_input && session->state != SCN_SESSION_ENDED && session->inbox_first == NULL &&
-                !session->is_asking && session->answers_due == 0 && session->state != SCN_SESSION_OPENING) {
-                session->state = SCN_SESSION_ENDED;
-                wake(session);
         }
 }
 

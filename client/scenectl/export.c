@@ -59,25 +59,32 @@ static enum scn_error add_op(struct export *export, const struct scn_op *op)
         return SCN_OK;
 }
 
-/* The root is there already; what it has of its own is set. */
-static enum scn_error begin(struct export *export, const struct scn_tree_node *node)
+/* Of a node that is there already. */
+static enum scn_error set_properties(struct export *export, const struct scn_tree_node *node)
 {
-        struct scn_op op = {.node = {.kind = SCN_REF_UID, .uid = node->uid}, .name = node->name, .trs = node->trs};
-        const struct scn_document_options options = {.limits = no_limits(), .root_uid = node->uid, .random = draw};
+        struct scn_op op = {.kind = SCN_OP_SET, .node = {.kind = SCN_REF_UID, .uid = node->uid}};
         struct scn_unpacker unpacker = scn_unpacker_from(node->props);
-        enum scn_error error = scn_document_create(&options, &export->document);
-        op.kind = SCN_OP_TRANSFORM;
-        op.fields = SCN_FIELDS_TRS;
-        error = error == SCN_OK ? add_op(export, &op) : error;
-        op.kind = SCN_OP_RENAME;
-        error = error == SCN_OK ? add_op(export, &op) : error;
-        op.kind = SCN_OP_SET;
+        enum scn_error error = SCN_OK;
         for (uint32_t left = scn_unpack_map(&unpacker); left > 0 && error == SCN_OK; left--) {
                 op.key = scn_unpack_text(&unpacker, UINT32_MAX);
                 op.value = scn_unpack_raw(&unpacker);
                 error = unpacker.error == SCN_OK ? add_op(export, &op) : unpacker.error;
         }
         return error;
+}
+
+/* The root is there already; what it has of its own is set. */
+static enum scn_error begin(struct export *export, const struct scn_tree_node *node)
+{
+        struct scn_op op = {.node = {.kind = SCN_REF_UID, .uid = node->uid}, .name = node->name, .trs = node->trs};
+        const struct scn_document_options options = {.limits = no_limits(), .root_uid = node->uid, .random = draw};
+        enum scn_error error = scn_document_create(&options, &export->document);
+        op.kind = SCN_OP_TRANSFORM;
+        op.fields = SCN_FIELDS_TRS;
+        error = error == SCN_OK ? add_op(export, &op) : error;
+        op.kind = SCN_OP_RENAME;
+        error = error == SCN_OK ? add_op(export, &op) : error;
+        return error == SCN_OK ? set_properties(export, node) : error;
 }
 
 /* The op's `properties` is an index until all have come, for the array may move. */
@@ -136,7 +143,9 @@ static void on_tree(struct scn_client *client, const struct scn_answer *answer, 
                 return;
         }
         while (answer->failure == NULL && error == SCN_OK && scn_answer_tree(answer, &at, &node)) {
-                error = export->document == NULL ? begin(export, &node) : add_node(export, &node);
+                error = export->document == NULL ? begin(export, &node)
+                        : node.continues         ? set_properties(export, &node)
+                                                 : add_node(export, &node);
         }
         if (error == SCN_OK && export->ops_count > 0) {
                 error = apply(export);

@@ -16,10 +16,39 @@ struct tree {
         struct scn_uid *chain; /* the ancestors of the node that comes next, topmost first */
         size_t depth;
         size_t capacity;
+        bool is_in_line; /* JSON: a node's properties may go on */
 };
 
-static void print_json(struct scn_ctl *ctl, const struct scn_tree_node *node)
+static void put_properties(struct scn_ctl *ctl, struct scn_slice map)
 {
+        struct scn_unpacker unpacker = scn_unpacker_from(map);
+        const uint32_t count = map.data == NULL ? 0 : scn_unpack_map(&unpacker);
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                scn_ctl_next(ctl);
+                scn_json_put_text(&ctl->json, scn_unpack_text(&unpacker, UINT32_MAX));
+                scn_json_put(&ctl->json, ":");
+                scn_json_put_value(&ctl->json, scn_unpack_raw(&unpacker), SCN_JSON_TAGGED, NULL);
+        }
+}
+
+static void end_json(struct tree *tree)
+{
+        if (tree->is_in_line) {
+                scn_ctl_close_bracket(tree->ctl, "}");
+                scn_ctl_end_line(tree->ctl);
+        }
+        tree->is_in_line = false;
+}
+
+static void print_json(struct tree *tree, const struct scn_tree_node *node)
+{
+        struct scn_ctl *ctl = tree->ctl;
+        if (node->continues && tree->is_in_line) {
+                put_properties(ctl, node->props);
+                return;
+        }
+        end_json(tree);
+        tree->is_in_line = true;
         scn_ctl_begin_line(ctl);
         scn_ctl_key(ctl, "uid");
         scn_ctl_put_uid(ctl, node->uid);
@@ -34,8 +63,8 @@ static void print_json(struct scn_ctl *ctl, const struct scn_tree_node *node)
         scn_ctl_key(ctl, "s");
         scn_ctl_put_floats(ctl, node->trs.s, 3);
         scn_ctl_key(ctl, "props");
-        scn_ctl_put_props(ctl, node->props);
-        scn_ctl_end_line(ctl);
+        scn_ctl_open_bracket(ctl, "{");
+        put_properties(ctl, node->props);
 }
 
 /* Nodes come parents first, so the parent is among the last ones' ancestors. */
@@ -107,12 +136,17 @@ static void on_tree(struct scn_client *client, const struct scn_answer *answer, 
         size_t at = 0;
         while (answer->failure == NULL && scn_answer_tree(answer, &at, &node)) {
                 if (tree->ctl->is_json) {
-                        print_json(tree->ctl, &node);
-                } else if (tree->is_full) {
+                        print_json(tree, &node);
+                } else if (tree->is_full && !node.continues) {
                         print_full(&node);
-                } else {
+                } else if (tree->is_full) {
+                        print_properties(node.props);
+                } else if (!node.continues) {
                         print_line(tree, &node);
                 }
+        }
+        if (!answer->has_more) {
+                end_json(tree);
         }
         scn_ctl_on_done(client, answer, tree->ctl);
 }

@@ -21,7 +21,7 @@ static void print_json(struct scn_ctl *ctl, const struct scn_answer *answer, con
         scn_ctl_key(ctl, "uid");
         scn_ctl_put_uid(ctl, world->uid);
         scn_ctl_key(ctl, "path");
-        scn_json_put_text(&ctl->json, world->path);
+        scn_ctl_put_name(ctl, world->path);
         scn_ctl_key(ctl, "rev");
         scn_json_put_uint(&ctl->json, answer->rev);
         scn_ctl_key(ctl, "durable");
@@ -58,7 +58,11 @@ static void print_error(struct scn_ctl *ctl, const char *name, const struct scn_
 
 static void print_line(const struct scn_world *world)
 {
-        scn_ctl_print_text(world->path);
+        if (world->path.data != NULL) {
+                scn_ctl_print_text(world->path);
+        } else {
+                scn_ctl_print_uid(world->uid);
+        }
         scn_ctl_print_floats("  t", world->trs.t, 3);
         scn_ctl_print_floats("  r", world->trs.r, 4);
         scn_ctl_print_floats("  s", world->trs.s, 3);

@@ -94,6 +94,15 @@ bool scn_frame_reader_next(struct scn_frame_reader *reader, struct scn_slice *pa
         return is_there;
 }
 
+void scn_frame_reader_trim(struct scn_frame_reader *reader)
+{
+        if (reader->at == reader->buffer.size) {
+                scn_buffer_finish(&reader->buffer);
+                scn_buffer_init(&reader->buffer, SCN_MESSAGE_BYTES_MAX + READ_AHEAD_BYTES);
+                reader->at = 0;
+        }
+}
+
 enum scn_error scn_frame_append_head(struct scn_buffer *buffer, size_t size)
 {
         uint8_t head[5];

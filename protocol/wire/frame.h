@@ -41,6 +41,9 @@ SCN_NODISCARD enum scn_error scn_frame_reader_feed(struct scn_frame_reader *read
  * SCN_E_BAD_MESSAGE (no preface, no frame), SCN_E_TOO_LARGE. */
 bool scn_frame_reader_next(struct scn_frame_reader *reader, struct scn_slice *payload_out, enum scn_error *error_out);
 
+/* Gives back the memory if nothing is under way. The payloads handed out before are void. */
+void scn_frame_reader_trim(struct scn_frame_reader *reader);
+
 /* Appends the head of a frame of `size` bytes. SCN_E_NO_MEMORY, SCN_E_TOO_LARGE. */
 SCN_NODISCARD enum scn_error scn_frame_append_head(struct scn_buffer *buffer, size_t size);
 

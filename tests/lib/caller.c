@@ -8,21 +8,33 @@
 #include "tests/lib/scene.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* False if the peer is gone, as it may be. */
-static bool send_all(int descriptor, const uint8_t *bytes, size_t size)
+bool caller_send_bytes(int descriptor, const void *bytes, size_t size)
 {
+        const uint8_t *at = bytes;
         while (size > 0) {
-                const ssize_t sent = send(descriptor, bytes, size, MSG_NOSIGNAL);
+                const ssize_t sent = send(descriptor, at, size, MSG_NOSIGNAL);
                 if (sent <= 0) {
                         return false;
                 }
-                bytes += sent;
+                at += sent;
                 size -= (size_t)sent;
         }
         return true;
+}
+
+void caller_expect_end(int descriptor)
+{
+        uint8_t bytes[4096];
+        ssize_t size;
+        do {
+                size = recv(descriptor, bytes, sizeof bytes, 0);
+        } while (size > 0);
+        cr_assert(size == 0 || (errno != EAGAIN && errno != EWOULDBLOCK), "the peer does not close");
+        (void)close(descriptor);
 }
 
 void caller_send(struct caller *caller, const struct scn_message *message)
@@ -34,7 +46,7 @@ void caller_send(struct caller *caller, const struct scn_message *message)
         cr_assert_eq(scn_message_encode(message, &payload), SCN_OK);
         cr_assert_eq(scn_frame_append_head(&frame, payload.size), SCN_OK);
         cr_assert_eq(scn_buffer_append(&frame, payload.data, payload.size), SCN_OK);
-        (void)send_all(caller->descriptor, frame.data, frame.size);
+        (void)caller_send_bytes(caller->descriptor, frame.data, frame.size);
         scn_buffer_finish(&payload);
         scn_buffer_finish(&frame);
 }
@@ -75,7 +87,7 @@ void caller_begin(struct caller *caller, int descriptor, uint32_t client, const 
         caller->descriptor = descriptor;
         scn_frame_reader_init(&caller->reader);
         caller->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
-        (void)send_all(descriptor, scn_preface, SCN_PREFACE_BYTES);
+        (void)caller_send_bytes(descriptor, scn_preface, SCN_PREFACE_BYTES);
         scn_message_init(&hello, SCN_MESSAGE_hello);
         hello.as.hello.version = SCN_PROTOCOL_VERSION;
         hello.as.hello.client = scene_client(client);
@@ -103,6 +115,11 @@ uint64_t caller_open(struct caller *caller, const char *document)
 
 void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count)
 {
+        caller_edit_part(caller, number, ops, count, false);
+}
+
+void caller_edit_part(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more)
+{
         struct scn_buffer buffer;
         struct scn_message message;
         scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
@@ -111,7 +128,77 @@ void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *op
         cr_assert_eq(packer.error, SCN_OK);
         scn_message_init(&message, SCN_MESSAGE_edit);
         message.as.edit.number = number;
+        message.as.edit.more = has_more;
         message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
         caller_send(caller, &message);
         scn_buffer_finish(&buffer);
+}
+
+void caller_ask(struct caller *caller, enum scn_message_kind kind, uint64_t request)
+{
+        struct scn_message message;
+        scn_message_init(&message, kind);
+        message.as.ping.request = request; /* the first field of all of them */
+        caller_send(caller, &message);
+}
+
+void caller_world(struct caller *caller, uint64_t request)
+{
+        static const uint8_t root[] = {0x91, 0xa1, '/'};
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world.request = request;
+        message.as.world.nodes = (struct scn_slice){root, sizeof root};
+        caller_send(caller, &message);
+}
+
+void caller_view(struct caller *caller, uint64_t request)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = request;
+        message.as.view.view = 1;
+        message.as.view.root = scene_path("/");
+        message.as.view.mask = SCN_MASK_ALL;
+        caller_send(caller, &message);
+        (void)caller_expect(caller, SCN_MESSAGE_viewed);
+}
+
+struct scn_digest caller_digest(struct caller *caller)
+{
+        struct scn_digest digest = {0, 0};
+        caller_ask(caller, SCN_MESSAGE_digest, 5);
+        const struct scn_message answer = caller_expect(caller, SCN_MESSAGE_answer);
+        struct scn_unpacker unpacker = scn_unpacker_from(answer.as.answer.body);
+        const struct scn_slice bytes = scn_unpack_bin(&unpacker, 16);
+        cr_assert_eq(bytes.size, 16);
+        for (int i = 0; i < 8; i++) {
+                digest.high = digest.high << 8 | bytes.data[i];
+                digest.low = digest.low << 8 | bytes.data[8 + i];
+        }
+        return digest;
+}
+
+scn_revision caller_await(struct caller *caller, uint64_t number)
+{
+        struct scn_message message;
+        do {
+                message = caller_expect(caller, SCN_MESSAGE_applied);
+        } while (message.as.applied.number != number);
+        return message.as.applied.rev;
+}
+
+uint64_t caller_count_nodes(struct caller *caller)
+{
+        struct scn_message message;
+        uint64_t count = 0;
+        scn_message_init(&message, SCN_MESSAGE_tree);
+        message.as.tree.request = 2;
+        caller_send(caller, &message);
+        do {
+                message = caller_expect(caller, SCN_MESSAGE_answer);
+                struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+                count += scn_unpack_array(&unpacker);
+        } while (message.as.answer.more);
+        return count;
 }

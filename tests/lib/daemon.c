@@ -88,6 +88,11 @@ static _Noreturn void become(
         _exit(127);
 }
 
+const char *scn_daemon_bin(void)
+{
+        return SCN_TEST_BIN;
+}
+
 void scn_daemon_start(struct scn_daemon *daemon, const struct scn_daemon_options *options)
 {
         char program[4096];
@@ -95,7 +100,9 @@ void scn_daemon_start(struct scn_daemon *daemon, const struct scn_daemon_options
         size_t count = 1;
 
         cr_assert_eq(daemon->process, 0, "it runs already");
-        (void)snprintf(program, sizeof program, "%s/%s", SCN_TEST_BIN, options->program);
+        const bool is_elsewhere = options->program[0] == '/';
+        (void)snprintf(program, sizeof program, "%s%s%s", is_elsewhere ? "" : SCN_TEST_BIN, is_elsewhere ? "" : "/",
+                options->program);
         for (size_t i = 0; options->arguments[i] != NULL; i++) {
                 cr_assert_lt(count, (size_t)ARGUMENTS_MAX - 1);
                 arguments[count++] = options->arguments[i];
@@ -112,9 +119,9 @@ void scn_daemon_signal(struct scn_daemon *daemon, int number)
         cr_assert_eq(kill(daemon->process, number), 0, "kill: %s", strerror(errno));
 }
 
-int scn_daemon_wait(struct scn_daemon *daemon)
+int scn_daemon_wait_long(struct scn_daemon *daemon, uint64_t timeout_ms)
 {
-        uint64_t until_ms = scn_daemon_now_ms() + 2 * SCN_DAEMON_WAIT_MS;
+        uint64_t until_ms = scn_daemon_now_ms() + timeout_ms;
         int status;
 
         cr_assert_gt(daemon->process, 0);
@@ -124,6 +131,11 @@ int scn_daemon_wait(struct scn_daemon *daemon)
         }
         daemon->process = 0;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int scn_daemon_wait(struct scn_daemon *daemon)
+{
+        return scn_daemon_wait_long(daemon, 2 * SCN_DAEMON_WAIT_MS);
 }
 
 int scn_daemon_stop(struct scn_daemon *daemon)
@@ -214,7 +226,7 @@ uint64_t scn_daemon_cpu_ms(const struct scn_daemon *daemon)
         return (user + kernel) * 1000u / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
-uint64_t scn_daemon_memory_kib(const struct scn_daemon *daemon)
+uint64_t scn_daemon_status_kib(const struct scn_daemon *daemon, const char *line)
 {
         char path[64];
         unsigned long kib = 0;
@@ -222,11 +234,16 @@ uint64_t scn_daemon_memory_kib(const struct scn_daemon *daemon)
         (void)snprintf(path, sizeof path, "/proc/%d/status", (int)daemon->process);
         char *text = read_file(path);
         cr_assert_not_null(text);
-        const char *at = strstr(text, "VmRSS:");
+        const char *at = strstr(text, line);
         cr_assert_not_null(at);
-        cr_assert_eq(sscanf(at, "VmRSS: %lu kB", &kib), 1);
+        cr_assert_eq(sscanf(at + strlen(line), ": %lu kB", &kib), 1);
         scn_free(text);
         return kib;
+}
+
+uint64_t scn_daemon_memory_kib(const struct scn_daemon *daemon)
+{
+        return scn_daemon_status_kib(daemon, "VmRSS");
 }
 
 /* ----------------------------------------------------------------- sockets */

@@ -24,7 +24,7 @@ struct scn_daemon {
 };
 
 struct scn_daemon_options {
-        const char *program;          /* in the build's bin */
+        const char *program;          /* in the build's bin, unless it begins with / */
         const char *const *arguments; /* behind the program's name; ends with NULL */
         unsigned descriptors_max;     /* its ulimit -n; 0: as it is */
         unsigned mask;                /* its umask; 0: 022 */
@@ -34,6 +34,8 @@ struct scn_daemon_options {
 void scn_daemon_init(struct scn_daemon *daemon);
 void scn_daemon_finish(struct scn_daemon *daemon);
 
+/* The build's bin. */
+const char *scn_daemon_bin(void);
 /* Its standard output and error are added to the log. */
 void scn_daemon_start(struct scn_daemon *daemon, const struct scn_daemon_options *options);
 /* Until the log has this text. */
@@ -47,6 +49,8 @@ uint16_t scn_daemon_port(struct scn_daemon *daemon);
 void scn_daemon_signal(struct scn_daemon *daemon, int number);
 /* Waits for its end. Returns its exit code, or 128 and the signal that ended it. */
 int scn_daemon_wait(struct scn_daemon *daemon);
+/* The same, for what may take its time. */
+int scn_daemon_wait_long(struct scn_daemon *daemon, uint64_t timeout_ms);
 /* SIGTERM, then scn_daemon_wait(). */
 int scn_daemon_stop(struct scn_daemon *daemon);
 /* Start, wait: for programs that end by themselves. */
@@ -55,6 +59,8 @@ int scn_daemon_run(struct scn_daemon *daemon, const struct scn_daemon_options *o
 uint64_t scn_daemon_cpu_ms(const struct scn_daemon *daemon);
 /* Memory that it has in use. */
 uint64_t scn_daemon_memory_kib(const struct scn_daemon *daemon);
+/* Another line of /proc/PID/status: "VmHWM", the most memory it has had in use; "VmPeak", the most it has reserved. */
+uint64_t scn_daemon_status_kib(const struct scn_daemon *daemon, const char *line);
 
 /* --- Sockets: blocking, with SCN_DAEMON_WAIT_MS to wait for anything --- */
 

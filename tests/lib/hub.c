@@ -64,6 +64,7 @@ void hub_restart(struct hub *hub)
                 .data_path = hub->path,
                 .agent = "hub",
                 .limits = hub->limits,
+                .input_bytes_max = hub->input_bytes_max,
                 .utc_us = utc_us,
                 .monotonic_ms = monotonic_ms,
                 .random = fill_random,
@@ -138,6 +139,7 @@ void peer_connect(struct peer *peer, struct hub *hub)
         cr_assert_not_null(peer->session);
         scn_frame_reader_init(&peer->reader);
         peer->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
+        peer->reader.buffer.size_max = SIZE_MAX / 2; /* it drains more than it reads */
         scn_buffer_init(&peer->outgoing, SCN_MESSAGE_BYTES_MAX + 64);
 }
 
@@ -259,6 +261,11 @@ void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *
 
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count)
 {
+        peer_edit_part(peer, number, ops, count, false);
+}
+
+void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more)
+{
         struct scn_buffer buffer;
         struct scn_message message;
         scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
@@ -267,6 +274,7 @@ void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, 
         cr_assert_eq(packer.error, SCN_OK);
         scn_message_init(&message, SCN_MESSAGE_edit);
         message.as.edit.number = number;
+        message.as.edit.more = has_more;
         message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
         peer_send(peer, &message);
         scn_buffer_finish(&buffer);

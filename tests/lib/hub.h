@@ -23,6 +23,7 @@ struct hub {
         size_t jobs_count;
         size_t errors_logged;
         size_t warnings_logged;
+        size_t input_bytes_max; /* from the next start on; 0: the usual */
 };
 
 /* Starts on a fresh directory, or again on the one that is there. */
@@ -57,6 +58,8 @@ void peer_send(struct peer *peer, const struct scn_message *message);
 /* Sends an edit of these ops under the next number. */
 void peer_edit(struct peer *peer, const struct scn_op *ops, uint32_t count);
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count);
+/* One part of an edit; has_more: others of this number follow. */
+void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more);
 /* Takes what the server has to send right now, without running jobs. */
 void peer_drain(struct peer *peer);
 /* The next message of this kind, others before it being passed over; asserts that there is one. Valid until the next

@@ -620,14 +620,22 @@ class Client:
     def world(self, nodes, relative=None, at=None, durable=False):
         """A list with a dict for each node: uid, path, matrix, t, r, s; or code and text."""
         relative = None if relative is None else ref(relative)
-        body = self._ask(WORLD, [ref(node) for node in nodes], relative, at, durable or None)[0]["body"]
+        answers = self._ask(WORLD, [ref(node) for node in nodes], relative, at, durable or None)
         names = {0: "uid", 1: "path", 2: "matrix", 3: "t", 4: "r", 5: "s", 9: "code", 10: "text"}
-        return [{names[key]: value for key, value in node.items() if key in names} for node in body]
+        return [{names[key]: value for key, value in node.items() if key in names}
+                for answer in answers for node in answer["body"]]
 
     def tree(self, node=None, depth=None, at=None):
         names = ("id", "uid", "parent", "name", "t", "r", "s", "props")
         answers = self._ask(TREE, None if node is None else ref(node), depth, at)
-        return [{name: found[key] for key, name in enumerate(names)} for answer in answers for found in answer["body"]]
+        nodes = []
+        for answer in answers:
+            for found in answer["body"]:
+                if found.get(8):
+                    nodes[-1]["props"].update(found[7])
+                else:
+                    nodes.append({name: found[key] for key, name in enumerate(names)})
+        return nodes
 
     def digest(self, node=None, mask=None, at=None):
         """The digest and the revision it is of."""

@@ -451,12 +451,13 @@ struct scn_tree_node {
         struct scn_slice name;  /* data == NULL: it has none */
         struct scn_slice props; /* msgpack map */
         struct scn_trs trs;
+        bool continues; /* these are further properties of the node before; besides, only id and uid are told */
 };
 
 /* One node of an answer to `world`, in the order asked for. */
 struct scn_world {
         struct scn_uid uid;
-        struct scn_slice path;
+        struct scn_slice path; /* data == NULL: to tell it would cost too much */
         float matrix[16]; /* column-major */
         struct scn_trs trs;
         struct scn_slice code; /* data == NULL: all is well; else the word of an error, and its text */

@@ -108,21 +108,6 @@ static uint16_t start(struct scn_daemon *daemon)
         return scn_daemon_port(daemon);
 }
 
-static uint64_t count_nodes(struct caller *caller)
-{
-        struct scn_message message;
-        uint64_t count = 0;
-        scn_message_init(&message, SCN_MESSAGE_tree);
-        message.as.tree.request = 2;
-        caller_send(caller, &message);
-        do {
-                message = caller_expect(caller, SCN_MESSAGE_answer);
-                struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
-                count += scn_unpack_array(&unpacker);
-        } while (message.as.answer.more);
-        return count;
-}
-
 /* After the last start: all is sent again, until nothing is open. */
 static void settle(struct writer *writer, uint16_t port)
 {
@@ -141,7 +126,7 @@ static void check(uint16_t port, uint64_t edits)
         struct scn_message message;
         caller_begin(&caller, scn_daemon_connect(port), 99, "reader");
         (void)caller_open(&caller, "island");
-        cr_assert_eq(count_nodes(&caller), 1 + 2 * edits);
+        cr_assert_eq(caller_count_nodes(&caller), 1 + 2 * edits);
         scn_message_init(&message, SCN_MESSAGE_verify);
         message.as.verify.request = 3;
         caller_send(&caller, &message);

@@ -135,6 +135,28 @@ static void append_frame(struct scn_buffer *stream, const void *bytes, size_t si
         cr_assert_eq(scn_buffer_append(stream, bytes, size), SCN_OK);
 }
 
+/* Between messages a connection costs nothing but itself. */
+SCN_TEST(frame_reader, gives_back_its_memory_only_when_nothing_is_under_way)
+{
+        struct scn_frame_reader reader;
+        struct scn_slice payload;
+        enum scn_error error;
+        scn_frame_reader_init(&reader);
+        cr_assert_eq(scn_frame_reader_feed(&reader, "SCENED\x01\n\xc4\x01\x90\xc4\x02\x91", 14), SCN_OK);
+        cr_assert(scn_frame_reader_next(&reader, &payload, &error));
+        scn_frame_reader_trim(&reader);
+        cr_assert_gt(reader.buffer.capacity, 0);
+        cr_assert_not(scn_frame_reader_next(&reader, &payload, &error));
+        cr_assert_eq(scn_frame_reader_feed(&reader, "\x92", 1), SCN_OK);
+        cr_assert(scn_frame_reader_next(&reader, &payload, &error));
+        cr_assert_eq(memcmp(payload.data, "\x91\x92", 2), 0);
+        scn_frame_reader_trim(&reader);
+        cr_assert_eq(reader.buffer.capacity, 0);
+        cr_assert_eq(scn_frame_reader_feed(&reader, "\xc4\x01\x93", 3), SCN_OK);
+        cr_assert(scn_frame_reader_next(&reader, &payload, &error));
+        scn_frame_reader_finish(&reader);
+}
+
 /* CASES B41: a stream cut anywhere gives the same messages, once and in order. */
 SCN_TEST(frames, come_out_whole_however_the_stream_is_cut)
 {

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Answers that exceed a message are told in parts. */
+
+#include "tests/lib/hub.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WORLD_NODES_MAX 65536u
+#define PROPERTIES 256u
+#define VALUE_BYTES (65536u - 8)
+
+static void ask_world(struct peer *peer, struct scn_slice ref, uint32_t count)
+{
+        struct scn_message message;
+        struct scn_buffer nodes;
+        scn_buffer_init(&nodes, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&nodes);
+        scn_pack_array(&packer, count);
+        for (uint32_t i = 0; i < count; i++) {
+                cr_assert_eq(scn_buffer_append(&nodes, ref.data, ref.size), SCN_OK);
+        }
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world.request = 6;
+        message.as.world.nodes = (struct scn_slice){nodes.data, (uint32_t)nodes.size};
+        peer_send(peer, &message);
+        scn_buffer_finish(&nodes);
+}
+
+static const struct scn_slice root = {(const uint8_t *)"\xa1/", 2};
+
+SCN_TEST(query, of_so_many_worlds_that_they_exceed_a_message_is_answered_in_parts)
+{
+        struct hub hub;
+        struct peer peer;
+        uint32_t told = 0;
+        uint32_t parts = 0;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "isle");
+        ask_world(&peer, root, WORLD_NODES_MAX);
+        do {
+                message = peer_expect(&peer, SCN_MESSAGE_answer);
+                struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+                told += scn_unpack_array(&unpacker);
+                parts++;
+        } while (message.as.answer.more == true);
+        cr_expect_eq(told, WORLD_NODES_MAX);
+        cr_expect_gt(parts, 2);
+        ask_world(&peer, root, WORLD_NODES_MAX + 1);
+        peer_expect_code(&peer, SCN_MESSAGE_failed, "too_large");
+        ask_world(&peer, root, 0);
+        message = peer_expect(&peer, SCN_MESSAGE_answer);
+        cr_expect_eq(message.as.answer.body.size, 1);
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+/* Paths may be long: a few thousand of them would fill the memory of any peer. */
+SCN_TEST(query, of_worlds_whose_paths_are_too_much_together_is_refused)
+{
+        static char name[1001];
+        struct scn_op op = scene_add(1, 0, name);
+        struct hub hub;
+        struct peer peer;
+        memset(name, 'n', sizeof name - 1);
+        op.uid = scene_uid(2);
+        op.name = scene_text(name);
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "isle");
+        for (uint32_t depth = 0; depth < 100; depth++) {
+                peer_edit(&peer, &op, 1);
+                (void)peer_expect(&peer, SCN_MESSAGE_applied);
+                op.parent = scene_ref(2 + depth);
+                op.uid = scene_uid(3 + depth);
+        }
+        struct scn_slice deep = {(const uint8_t *)"\x65", 1}; /* the root has id 1, the last one 101 */
+        ask_world(&peer, deep, 600);
+        cr_expect_eq(peer_expect(&peer, SCN_MESSAGE_answer).as.answer.more, true);
+        ask_world(&peer, deep, 700);
+        peer_expect_code(&peer, SCN_MESSAGE_failed, "too_large");
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+static void set_property(struct peer *peer, uint32_t number)
+{
+        static uint8_t value[VALUE_BYTES] = {0xc5, (VALUE_BYTES - 3) >> 8, (VALUE_BYTES - 3) & 0xff};
+        char key[8];
+        struct scn_op op;
+        (void)snprintf(key, sizeof key, "%03u", number);
+        value[VALUE_BYTES - 1] = (uint8_t)number;
+        op = scene_set(1, key, (struct scn_slice){value, VALUE_BYTES});
+        peer_edit(peer, &op, 1);
+        (void)peer_expect(peer, SCN_MESSAGE_applied);
+}
+
+/* The next property must be the one of this number. */
+static void expect_property(struct scn_unpacker *unpacker, uint32_t number)
+{
+        char key[8];
+        (void)snprintf(key, sizeof key, "%03u", number);
+        const struct scn_slice told = scn_unpack_text(unpacker, 8);
+        cr_assert(told.size == 3 && memcmp(told.data, key, 3) == 0, "%.3s, not %s", (const char *)told.data, key);
+        const struct scn_slice value = scn_unpack_raw(unpacker);
+        cr_assert_eq(value.size, VALUE_BYTES);
+        cr_assert_eq(value.data[VALUE_BYTES - 1], (uint8_t)number);
+}
+
+/* One element of the tree's answer; gives how many properties were told before and in it. */
+static uint32_t expect_piece(struct scn_unpacker *unpacker, uint32_t before)
+{
+        bool continues = false;
+        uint32_t count = 0;
+        for (uint32_t left = scn_unpack_map(unpacker); left > 0; left--) {
+                const uint64_t key = scn_unpack_uint(unpacker, 8);
+                if (key == 7) {
+                        count = scn_unpack_map(unpacker);
+                        for (uint32_t i = 0; i < count; i++) {
+                                expect_property(unpacker, before + i);
+                        }
+                } else if (key == 8) {
+                        continues = scn_unpack_bool(unpacker);
+                } else {
+                        (void)scn_unpack_raw(unpacker);
+                }
+        }
+        cr_assert_eq(unpacker->error, SCN_OK);
+        cr_assert_eq(continues, before > 0);
+        cr_assert_gt(count, 0, "an empty piece");
+        return before + count;
+}
+
+SCN_TEST_WITH(query, of_a_node_whose_properties_exceed_a_message_is_answered_in_pieces, .timeout = 60)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        uint32_t told = 0;
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "isle");
+        for (uint32_t i = 0; i < PROPERTIES; i++) {
+                set_property(&peer, i);
+        }
+        scn_message_init(&message, SCN_MESSAGE_tree);
+        message.as.tree.request = 3;
+        peer_send(&peer, &message);
+        do {
+                message = peer_expect(&peer, SCN_MESSAGE_answer);
+                struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+                for (uint32_t left = scn_unpack_array(&unpacker); left > 0; left--) {
+                        told = expect_piece(&unpacker, told);
+                }
+        } while (message.as.answer.more == true);
+        cr_expect_eq(told, PROPERTIES);
+        peer_close(&peer);
+        hub_finish(&hub);
+}
