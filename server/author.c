@@ -392,8 +392,13 @@ bool scn_author_set_past(struct scn_author *author, const struct scn_steps *past
         if (!reserve(steps, past->all_count, past->undo_count, redo_count)) {
                 return false;
         }
-        memmove(steps->all + past->all_count, steps->all, steps->all_count * sizeof *steps->all);
-        memmove(steps->undo + past->undo_count, steps->undo, steps->undo_count * sizeof *steps->undo);
+        /* An array that was never needed has no address, and memmove must not be given one. */
+        if (steps->all_count > 0) {
+                memmove(steps->all + past->all_count, steps->all, steps->all_count * sizeof *steps->all);
+        }
+        if (steps->undo_count > 0) {
+                memmove(steps->undo + past->undo_count, steps->undo, steps->undo_count * sizeof *steps->undo);
+        }
         for (size_t i = 0; i < past->all_count; i++) {
                 steps->all[i] = past->all[i];
         }

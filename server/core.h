@@ -187,6 +187,7 @@ struct scn_room {
         struct scn_document *document;
         struct scn_journal *journal;
         uint64_t epoch;
+        bool is_still;                    /* the journal can only be read: the disk was too full to open it */
         bool has_epoch;                   /* the file lists it: before, no edit is taken (the disk is full) */
         struct scn_journal_epoch *epochs; /* owned: the newest that the file lists, the present one among them */
         uint32_t epochs_count;

@@ -242,6 +242,7 @@ static void done_open(struct scn_job *job)
         } else {
                 room->document = open->opened.document;
                 room->journal = open->opened.journal;
+                room->is_still = open->opened.is_still;
                 room->has_epoch = open->opened.has_epoch;
                 room->epochs = open->opened.epochs;
                 room->epochs_count = open->opened.epochs_count;

@@ -262,6 +262,9 @@ static enum scn_error list_epochs(struct scn_opened_document *opened, struct scn
 static enum scn_error begin_epoch(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
 {
+        if (opened->is_still) {
+                return SCN_OK;
+        }
         const enum scn_error error = scn_journal_begin_epoch(opened->journal, wish->epoch, wish->now_us, &opened->full);
         opened->has_epoch = error == SCN_OK;
         if (error != SCN_OK && error != SCN_E_STORAGE_FULL) {
@@ -276,6 +279,13 @@ enum scn_error scn_open_document(
 {
         *opened = (struct scn_opened_document){0};
         enum scn_error error = open_journal(wish, &opened->journal, fault);
+        if (error == SCN_E_STORAGE_FULL &&
+                scn_journal_open_still(wish->storage, wish->name, &opened->journal, NULL) == SCN_OK) {
+                opened->is_still = true;
+                opened->full = *fault;
+                *fault = (struct scn_storage_fault){.text = ""};
+                error = SCN_OK;
+        }
         if (error != SCN_OK) {
                 return error;
         }
