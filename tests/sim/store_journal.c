@@ -96,6 +96,14 @@ enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_sl
         return SCN_OK;
 }
 
+/* This disk is never so full that reading needs another way. */
+enum scn_error scn_journal_open_still(const struct scn_storage *storage, struct scn_slice name,
+        struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        const struct scn_journal_options reading = {.mode = SCN_JOURNAL_READ};
+        return scn_journal_open(storage, name, &reading, journal_out, fault);
+}
+
 enum scn_error scn_journal_open_file(
         const char *path, struct scn_journal **journal_out, struct scn_storage_fault *fault)
 {
