@@ -403,9 +403,23 @@ void scn_room_close(struct scn_room *room)
         destroy_room(room);
 }
 
+bool scn_room_is_unused(const struct scn_room *room)
+{
+        return room->sessions == NULL && room->batch == NULL && room->jobs_count == 0;
+}
+
+struct scn_journal *scn_room_retire(struct scn_room *room)
+{
+        struct scn_journal *journal = room->journal;
+        room->state = SCN_ROOM_CLOSING;
+        room->journal = NULL;
+        room->jobs_count++;
+        return journal;
+}
+
 void scn_room_tick(struct scn_room *room)
 {
-        if (room->sessions != NULL || room->batch != NULL || room->jobs_count > 0) {
+        if (!scn_room_is_unused(room)) {
                 return;
         }
         const uint64_t idle_ms = scn_server_now_ms(room->server) - room->idle_since_ms;

@@ -114,9 +114,10 @@ enum scn_error scn_document_born(
         return scn_document_create(&options, document_out);
 }
 
-static enum scn_error open_journal(
-        const struct scn_open_wish *wish, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+static enum scn_error open_journal(const struct scn_open_wish *wish, struct scn_journal **journal_out,
+        bool *is_made_out, struct scn_storage_fault *fault)
 {
+        *is_made_out = false;
         enum scn_error error = scn_journal_open(wish->storage, wish->name, NULL, journal_out, fault);
         if (error == SCN_E_NO_DOCUMENT && wish->create) {
                 const struct scn_storage_birth birth = {
@@ -125,6 +126,7 @@ static enum scn_error open_journal(
                         .origin = {wish->birth_root.bytes, sizeof wish->birth_root.bytes},
                 };
                 error = scn_storage_create(wish->storage, wish->name, &birth, fault);
+                *is_made_out = error == SCN_OK;
                 if (error == SCN_OK || error == SCN_E_DOCUMENT_EXISTS) {
                         error = scn_journal_open(wish->storage, wish->name, NULL, journal_out, fault);
                 }
@@ -135,12 +137,12 @@ static enum scn_error open_journal(
 enum scn_error scn_open_document(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
 {
+        bool is_made;
         *opened = (struct scn_opened_document){0};
-        enum scn_error error = open_journal(wish, &opened->journal, fault);
-        if (error != SCN_OK) {
-                return error;
+        enum scn_error error = open_journal(wish, &opened->journal, &is_made, fault);
+        if (error == SCN_OK) {
+                error = scn_document_born(opened->journal, &wish->options, &opened->document);
         }
-        error = scn_document_born(opened->journal, &wish->options, &opened->document);
         if (error == SCN_OK) {
                 error = scn_replay(opened->journal, opened->document, 0, fault);
         }
@@ -156,6 +158,10 @@ enum scn_error scn_open_document(
                 scn_document_destroy(opened->document);
                 scn_journal_close(opened->journal);
                 *opened = (struct scn_opened_document){0};
+                /* Whoever is refused finds no empty document later, unless not even that can be done. */
+                const enum scn_error unmade =
+                        is_made ? scn_storage_delete(wish->storage, wish->name, wish->now_us, NULL) : SCN_OK;
+                (void)unmade;
                 return error;
         }
         opened->last_time_us = state.last_time_us;

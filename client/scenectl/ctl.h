@@ -97,7 +97,9 @@ struct scn_ctl {
         const char *server;
         const char *author;
         bool is_json;
-        bool creates; /* scn_ctl_open() makes the document if it is not there */
+        bool creates;          /* scn_ctl_open() makes the document if it is not there */
+        const char *tolerates; /* a failure with this code is not printed, but noted; NULL: none */
+        bool has_tolerated;
         struct scn_client *client;
         struct scn_socket *socket;
         bool is_done;
@@ -106,7 +108,7 @@ struct scn_ctl {
         struct scn_json json;
         bool wants_comma;
         uint64_t offline_since_ms;
-        char reason[256]; /* why the connection was lost last */
+        struct scn_failure reason; /* why the connection was lost last */
 };
 
 void scn_ctl_init(struct scn_ctl *ctl);
