@@ -253,6 +253,7 @@ enum scn_error scn_client_undo(
         message.as.undo.count = or_absent(full.count);
         message.as.undo.force = full.force;
         message.as.undo.step = or_absent(full.step);
+        message.as.undo.dry = full.is_dry;
         return submit_undo(client, &message, callback, data);
 }
 

@@ -106,12 +106,28 @@ enum scn_error scn_answer_encode_applied(
         return error == SCN_E_TOO_LARGE ? encode_applied(number, changes, edit, true, payload) : error;
 }
 
+enum scn_error scn_answer_encode_taken_back(
+        uint64_t number, scn_revision revision, bool is_unchanged, struct scn_slice summary, struct scn_buffer *payload)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_applied);
+        message.as.applied.number = number;
+        message.as.applied.rev = revision;
+        message.as.applied.unchanged = is_unchanged;
+        message.as.applied.summary = summary;
+        return scn_message_encode(&message, payload);
+}
+
 static struct scn_slice text_of(const char *text)
 {
         return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
 }
 
-static const char *const field_names[] = {"place", "name", "translation", "rotation", "scale", "property"};
+const char *scn_answer_field_word(enum scn_field field)
+{
+        static const char *const words[] = {"place", "name", "translation", "rotation", "scale", "property"};
+        return words[field];
+}
 
 /* What a field has now, where the refusal says it. */
 static void pack_value(struct scn_packer *packer, const struct scn_refusal *refusal)
@@ -154,7 +170,7 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         scn_pack_map(packer, (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual);
         if (has_field) {
                 scn_pack_cstring(packer, "field");
-                scn_pack_cstring(packer, field_names[refusal->field]);
+                scn_pack_cstring(packer, scn_answer_field_word(refusal->field));
         }
         if (has_other) {
                 scn_pack_cstring(packer, "other");

@@ -13,6 +13,11 @@
  * SCN_E_TOO_LARGE if they do not fit even so; the payload is then as before. */
 SCN_NODISCARD enum scn_error scn_answer_encode_applied(
         uint64_t number, const struct scn_changes *changes, const struct scn_edit *edit, struct scn_buffer *payload);
+/* The same for an undo or redo: what was done is in `summary`, a msgpack map. */
+SCN_NODISCARD enum scn_error scn_answer_encode_taken_back(uint64_t number, scn_revision revision, bool is_unchanged,
+        struct scn_slice summary, struct scn_buffer *payload);
+/* "place", "name" ...; also a refusal's. */
+const char *scn_answer_field_word(enum scn_field field);
 /* A frame with `refused`; refusal may be NULL. NULL: out of memory. */
 struct scn_shared_bytes *scn_answer_encode_refused(
         uint64_t number, enum scn_error error, const struct scn_refusal *refusal);

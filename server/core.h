@@ -21,6 +21,7 @@
 #include "protocol/wire/frame.h"
 #include "protocol/wire/message.h"
 #include "protocol/wire/ops.h"
+#include "server/author.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
@@ -36,6 +37,8 @@
 #define SCN_TURN_EDITS_MAX 4096u
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
+#define SCN_CHECKPOINT_JOBS_MAX 1u
+#define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
 #define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
@@ -121,11 +124,17 @@ struct scn_session {
         size_t staged_heads; /* what keeping them costs besides */
         uint64_t staged_number;
         struct scn_digest staged_hash; /* of the parts so far */
+        struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
+        struct scn_author *own;        /* the room's, once it was needed */
+        uint64_t group_number;         /* the gesture that is open ... */
+        scn_revision group_step;       /* ... and the step it makes; 0: none */
 
         struct scn_segment *outbox_first;
         struct scn_segment *outbox_last;
         size_t outbox_bytes;
         uint64_t progress_ms; /* when something last went out, or the outbox was empty */
+
+        struct scn_backup_stream *backup; /* being sent; NULL: none */
 
         struct scn_view *views;
         uint32_t views_count;
@@ -140,9 +149,17 @@ struct scn_entry {
         struct scn_changes *changes;     /* NULL: refused, or nothing changed */
         struct scn_shared_bytes *answer; /* the frame to send */
         uint64_t number;
+        /* What its author can take back once it is published. */
+        struct scn_author *author; /* NULL: nothing changed */
+        enum scn_cause cause;
+        scn_revision step;
+        scn_revision *steps; /* owned; undo, redo: what it was about */
+        size_t steps_count;
 };
 
-struct scn_batch; /* turn.c */
+struct scn_batch;          /* turn.c */
+struct scn_checkpoint_job; /* upkeep.c */
+struct scn_backup_stream;  /* backup.c */
 
 enum scn_room_state {
         SCN_ROOM_OPENING,
@@ -158,13 +175,24 @@ struct scn_room {
         struct scn_document *document;
         struct scn_journal *journal;
         uint64_t epoch;
+        bool has_epoch;                   /* the file lists it: before, no edit is taken (the disk is full) */
+        struct scn_journal_epoch *epochs; /* owned: the newest that the file lists, the present one among them */
+        uint32_t epochs_count;
         scn_revision durable;
+        scn_revision opened;        /* the revision at which it was opened */
+        struct scn_author *authors; /* who has edited since, or wanted to undo */
         int64_t last_time_us;
         struct scn_session *sessions;
         struct scn_batch *batch; /* NULL: none in flight */
         struct scn_observable *published;
         struct scn_view_group *groups;
-        uint32_t jobs_count; /* other jobs under way that name this room */
+        uint32_t jobs_count;                   /* other jobs under way that name this room */
+        struct scn_checkpoint_job *checkpoint; /* under way, beside all else; NULL: none */
+        uint64_t checkpoint_bytes;             /* size of the newest one; 0: there is none */
+        uint64_t gathered_bytes;               /* of the journal behind it, about */
+        uint64_t checkpoint_retry_ms;          /* after one that failed: none before */
+        uint64_t forget_at_ms;                 /* when clients unused for long are looked for */
+        bool has_damaged_checkpoint;           /* the newest one could not be used: another is wanted */
         uint64_t idle_since_ms;
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
 };
@@ -179,6 +207,9 @@ struct scn_server {
         uint32_t rooms_count;
         uint32_t jobs_count;         /* under way that name no room */
         uint32_t history_jobs_count; /* of these, questions about the past */
+        uint32_t checkpoint_jobs_count;
+        uint32_t backups_count;
+        uint64_t purge_at_ms; /* when the trash is looked through */
         size_t input_bytes;          /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
@@ -191,6 +222,12 @@ uint64_t scn_server_now_ms(const struct scn_server *server);
 void scn_server_log(const struct scn_server *server, enum scn_log_level level, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
+/* NULL: it is gone. */
+struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
+/* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
+bool scn_server_has_history_job(const struct scn_server *server);
+void scn_server_begin_history_job(struct scn_server *server);
+void scn_server_end_history_job(struct scn_server *server);
 
 /* --- session.c --- */
 /* Encodes and queues a message; a session that memory cannot serve ends. */
@@ -217,6 +254,8 @@ void scn_session_pop(struct scn_session *session);
 /* Takes the edit at the head out of the inbox and keeps it as a part of a larger one. */
 void scn_session_stage(struct scn_session *session);
 void scn_session_drop_staged(struct scn_session *session);
+/* The author's entry in the room; NULL: out of memory. */
+struct scn_author *scn_session_author(struct scn_session *session);
 bool scn_session_is_drained(const struct scn_session *session);
 
 /* --- intake.c --- */
@@ -236,6 +275,14 @@ void scn_handle_tree(struct scn_session *session, const struct scn_message_tree 
 void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message);
 void scn_handle_info(struct scn_session *session, uint64_t request);
 void scn_handle_who(struct scn_session *session, uint64_t request);
+
+/* --- backup.c --- */
+/* False: there are as many as there may be, wait. What the session asks for next waits until all is sent. */
+bool scn_backup_start(struct scn_session *session, uint64_t request);
+/* The session has drained: the next part may come. */
+void scn_backup_go_on(struct scn_session *session);
+/* The session goes. */
+void scn_backup_forget(struct scn_session *session);
 
 /* --- room.c --- */
 /* Binds a session to a document, opening it first if need be; answers `opened` or `failed`, now or later. */
@@ -257,8 +304,21 @@ struct scn_journal *scn_room_retire(struct scn_room *room);
 
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);
+/* The disk gave no verdict: all sessions end, the room closes, and the file decides when it is opened again. */
+void scn_room_break(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */
 void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session);
+
+/* --- upkeep.c --- */
+/* About every second: what the disk needs now and then, a small piece at a time. */
+void scn_server_upkeep(struct scn_server *server);
+/* At the publish point: so many bytes were added to the journal. */
+void scn_room_gather(struct scn_room *room, uint64_t bytes);
+/* Begins a checkpoint if one is due; `is_last`: the room is about to close, and less is enough. True if one is under
+ * way now: the room may go on with everything but closing. */
+bool scn_room_checkpoint(struct scn_room *room, bool is_last);
+/* One that is under way is given up as soon as it can be. */
+void scn_room_cancel_checkpoint(struct scn_room *room);
 
 /* --- view.c --- */
 /* Begins or changes a view and sends what it lacks; only while the room is settled. */

@@ -416,10 +416,9 @@ static bool on_history(struct scn_session *session, const struct scn_message *me
         return scn_history_ask(session, message);
 }
 
-static bool on_unsupported(struct scn_session *session, const struct scn_message *message)
+static bool on_backup(struct scn_session *session, const struct scn_message *message)
 {
-        scn_session_fail(session, request_of(message), SCN_E_UNSUPPORTED, NULL);
-        return true;
+        return scn_backup_start(session, message->as.backup.request);
 }
 
 /* What a session may say once it has said hello. */
@@ -446,7 +445,7 @@ static const struct {
         {SCN_MESSAGE_log, true, on_history},
         {SCN_MESSAGE_replay, true, on_history},
         {SCN_MESSAGE_verify, true, on_history},
-        {SCN_MESSAGE_backup, true, on_unsupported},
+        {SCN_MESSAGE_backup, true, on_backup},
 };
 
 bool scn_handle(struct scn_session *session, const struct scn_message *message)

@@ -26,6 +26,7 @@ struct history_job {
         struct scn_document_options options;
         struct scn_answers answers;
         struct scn_storage_fault fault;
+        struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */
 };
 
 /* --- When --- */
@@ -117,7 +118,8 @@ static enum scn_error replay_to(
                 error = SCN_E_FUTURE;
         }
         if (error == SCN_OK) {
-                error = scn_document_born(journal, &job->options, document_out);
+                error = scn_document_restore(
+                        journal, &job->options, revision, document_out, &job->damaged, &job->fault);
         }
         if (error != SCN_OK || revision == 0) {
                 return error;
@@ -167,8 +169,12 @@ static void pack_named(struct scn_packer *packer, const char *name, uint64_t val
 
 static const char *cause_name(uint32_t cause)
 {
-        static const char *const names[] = {"edit", "undo", "redo", "import", "restore"};
-        return cause < sizeof names / sizeof names[0] ? names[cause] : "?";
+        static const char *const names[] = {
+#define CAUSE_NAME(name, word) word,
+                SCN_CAUSE_LIST(CAUSE_NAME)
+#undef CAUSE_NAME
+        };
+        return cause < SCN_CAUSE_COUNT ? names[cause] : "?";
 }
 
 static const char *op_name(uint32_t kind)
@@ -407,18 +413,44 @@ static void answer_replay(struct history_job *job, struct scn_journal *journal, 
 
 /* --- verify --- */
 
+/* Each checkpoint, the newest first: that it is the state the journal has a digest of. */
+static enum scn_error verify_checkpoints(struct history_job *job, struct scn_journal *journal)
+{
+        scn_revision at = SCN_REVISION_MAX;
+        enum scn_error error = SCN_OK;
+        while (error == SCN_OK && at > 0) {
+                struct scn_document *document = NULL;
+                error = scn_document_restore(journal, &job->options, at, &document, &job->damaged, &job->fault);
+                if (error == SCN_OK && job->damaged.text[0] != '\0') {
+                        job->fault = job->damaged;
+                        error = SCN_E_CORRUPT;
+                }
+                at = error == SCN_OK ? scn_document_revision(document) : 0;
+                at = at > 0 ? at - 1 : 0;
+                scn_document_destroy(document);
+        }
+        return error;
+}
+
+/* All transactions from the first on, whatever checkpoints there are. */
+static enum scn_error verify(struct history_job *job, struct scn_journal *journal, struct scn_document **document_out)
+{
+        enum scn_error error = scn_journal_verify(journal, &job->fault);
+        if (error == SCN_OK) {
+                error = scn_document_born(journal, &job->options, document_out);
+        }
+        if (error == SCN_OK) {
+                error = scn_replay(journal, *document_out, 0, &job->fault);
+        }
+        return error == SCN_OK ? verify_checkpoints(job, journal) : error;
+}
+
 static void answer_verify(struct history_job *job, struct scn_journal *journal)
 {
         struct scn_document *document = NULL;
-        struct scn_journal_state state;
-        enum scn_error error = scn_journal_verify(journal, &job->fault);
-        if (error == SCN_OK) {
-                error = scn_journal_state(journal, &state, &job->fault);
-        }
-        if (error == SCN_OK) {
-                error = replay_to(job, journal, state.last_revision, &document);
-        }
+        const enum scn_error error = verify(job, journal, &document);
         if (error != SCN_OK) {
+                scn_document_destroy(document);
                 scn_answers_fail(&job->answers, error);
                 return;
         }
@@ -427,7 +459,7 @@ static void answer_verify(struct history_job *job, struct scn_journal *journal)
         scn_buffer_init(&body, 256);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_map(&packer, 3);
-        pack_named(&packer, "rev", state.last_revision);
+        pack_named(&packer, "rev", scn_document_revision(document));
         scn_pack_cstring(&packer, "digest");
         scn_pack_digest(&packer, &digests);
         scn_pack_cstring(&packer, "ok");
@@ -476,20 +508,16 @@ static void destroy_job(struct history_job *job)
 static void done_history(struct scn_job *base)
 {
         struct history_job *job = (struct history_job *)base;
-        struct scn_session *session = job->server->sessions;
-        job->server->jobs_count--;
-        job->server->history_jobs_count--;
-        while (session != NULL && session->number != job->session) {
-                session = session->next;
+        struct scn_session *session = scn_server_find_session(job->server, job->session);
+        if (job->damaged.text[0] != '\0') {
+                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: passed over: %s", (int)job->name.size,
+                        (const char *)job->name.data, job->damaged.text);
         }
         if (session != NULL) {
                 session->answers_due--;
                 scn_answers_send(&job->answers, session, job->fault.text[0] != '\0' ? job->fault.text : NULL);
         }
-        /* Somebody may have waited for a worker. */
-        for (session = job->server->sessions; session != NULL; session = session->next) {
-                scn_session_pump(session);
-        }
+        scn_server_end_history_job(job->server);
         destroy_job(job);
 }
 
@@ -531,7 +559,7 @@ static enum scn_error resolve_node(
 bool scn_history_ask(struct scn_session *session, const struct scn_message *message)
 {
         struct scn_server *server = session->server;
-        if (server->history_jobs_count >= SCN_HISTORY_JOBS_MAX) {
+        if (!scn_server_has_history_job(server)) {
                 return false;
         }
         const struct scn_queued *head = session->inbox_first;
@@ -556,8 +584,7 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         job->options = (struct scn_document_options){.limits = server->options.limits, .random = no_random};
         job->answers = (struct scn_answers){.request = request, .rev = SCN_ABSENT, .durable = session->room->durable};
         session->answers_due++;
-        server->jobs_count++;
-        server->history_jobs_count++;
+        scn_server_begin_history_job(server);
         server->options.submit(server->options.data, &job->job);
         return true;
 }

@@ -62,7 +62,6 @@ static void pack_place(struct scn_packer *packer, const struct scn_place *place,
 static void encode_add(struct scn_packer *packer, const struct scn_change *change)
 {
         const struct scn_change_add *add = &change->as.add;
-        scn_pack_array(packer, 6);
         scn_pack_uint(packer, change->id);
         pack_place(packer, &add->place, false);
         pack_trs(packer, &add->trs);
@@ -142,10 +141,11 @@ static void encode_before(
                 break;
         }
         case SCN_OP_TRANSFORM:
-                scn_pack_array(packer, 3);
+                scn_pack_array(packer, 4);
                 scn_pack_uint(packer, change->fields);
                 pack_trs(packer, &change->as.transform.before);
                 pack_writers(packer, change->as.transform.writer_before, 3);
+                pack_optional_uid(packer, change->as.transform.parent);
                 break;
         case SCN_OP_RENAME:
                 scn_pack_array(packer, 2);
@@ -161,6 +161,13 @@ static void encode_before(
         }
 }
 
+uint32_t scn_record_after_count(uint32_t kind)
+{
+        static const uint32_t counts[SCN_OP_COUNT] = {
+                [SCN_OP_ADD] = 6, [SCN_OP_MOVE] = 4, [SCN_OP_TRANSFORM] = 2, [SCN_OP_RENAME] = 1, [SCN_OP_SET] = 2};
+        return counts[kind];
+}
+
 static void encode_after(struct scn_packer *packer, const struct scn_change *change)
 {
         switch (change->kind) {
@@ -171,171 +178,55 @@ static void encode_after(struct scn_packer *packer, const struct scn_change *cha
                 encode_add(packer, change);
                 break;
         case SCN_OP_MOVE:
-                scn_pack_array(packer, 4);
                 pack_place(packer, &change->as.move.after, false);
                 scn_pack_uint(packer, change->fields);
                 pack_trs(packer, &change->as.move.trs_after);
                 break;
         case SCN_OP_TRANSFORM:
-                scn_pack_array(packer, 2);
                 scn_pack_uint(packer, change->fields);
                 pack_trs(packer, &change->as.transform.after);
                 break;
         case SCN_OP_RENAME:
-                scn_pack_array(packer, 1);
                 pack_optional_text(packer, change->as.rename.after);
                 break;
         case SCN_OP_SET:
-                scn_pack_array(packer, 2);
                 scn_pack_text(packer, change->as.set.key);
                 pack_optional_value(packer, change->as.set.after);
                 break;
         }
 }
 
+/* Those of a new node: its fixed fields' and its properties'. */
+static uint32_t writers_count(const struct scn_change *change)
+{
+        return SCN_FIELD_COUNT + (change->kind == SCN_OP_ADD ? change->as.add.properties_count : 1u);
+}
+
+static void encode_own(struct scn_packer *packer, const struct scn_change *change, const struct scn_record_own *own)
+{
+        scn_pack_array(packer, 2);
+        scn_pack_uint(packer, own->step);
+        if (change->kind == SCN_OP_REMOVE) {
+                scn_pack_array(packer, 0);
+        } else {
+                pack_writers(packer, own->writers, writers_count(change));
+        }
+}
+
 enum scn_error scn_record_encode(const struct scn_document *document, const struct scn_change *change,
-        struct scn_buffer *buffer, size_t *before_size_out)
+        const struct scn_record_own *own, struct scn_buffer *buffer, size_t *before_size_out)
 {
         const size_t start = buffer->size;
+        const uint32_t count = scn_record_after_count(change->kind) + (own != NULL);
         struct scn_packer packer = scn_packer_to(buffer);
         encode_before(&packer, document, change);
         *before_size_out = buffer->size - start;
+        if (count > 0) {
+                scn_pack_array(&packer, count);
+        }
         encode_after(&packer, change);
+        if (own != NULL) {
+                encode_own(&packer, change, own);
+        }
         return packer.error;
-}
-
-/* --- Doing it again --- */
-
-static struct scn_node_ref uid_ref(struct scn_uid uid)
-{
-        return (struct scn_node_ref){.kind = SCN_REF_UID, .uid = uid};
-}
-
-static struct scn_op *append_op(struct scn_unpacker *unpacker, struct scn_ops *ops, enum scn_op_kind kind)
-{
-        if (!scn_grow((void **)&ops->ops, &ops->capacity, sizeof *ops->ops, ops->count + 1, SIZE_MAX)) {
-                unpacker->error = SCN_E_NO_MEMORY;
-                return NULL;
-        }
-        struct scn_op *op = &ops->ops[ops->count++];
-        *op = (struct scn_op){.kind = kind};
-        return op;
-}
-
-static void read_place(struct scn_unpacker *unpacker, struct scn_op *op)
-{
-        op->parent = uid_ref(scn_unpack_uid(unpacker));
-        op->place = SCN_PLACE_AFTER;
-        if (!scn_unpack_is_nil(unpacker)) {
-                op->after = uid_ref(scn_unpack_uid(unpacker));
-        }
-}
-
-static void read_trs(struct scn_unpacker *unpacker, struct scn_trs *trs)
-{
-        const struct scn_slice bytes = scn_unpack_bin(unpacker, sizeof *trs);
-        if (bytes.size == sizeof *trs) {
-                memcpy(trs, bytes.data, sizeof *trs);
-        } else if (unpacker->error == SCN_OK) {
-                unpacker->error = SCN_E_BAD_MESSAGE;
-        }
-}
-
-static struct scn_slice read_optional_text(struct scn_unpacker *unpacker)
-{
-        return scn_unpack_is_nil(unpacker) ? (struct scn_slice){NULL, 0} : scn_unpack_text(unpacker, UINT32_MAX);
-}
-
-static void redo_add(struct scn_unpacker *unpacker, struct scn_uid node, struct scn_ops *ops)
-{
-        struct scn_op *op = append_op(unpacker, ops, SCN_OP_ADD);
-        if (op == NULL) {
-                return;
-        }
-        op->uid = node;
-        op->id = (scn_node_id)scn_unpack_uint(unpacker, UINT32_MAX);
-        read_place(unpacker, op);
-        op->fields = SCN_FIELDS_TRS;
-        read_trs(unpacker, &op->trs);
-        op->name = read_optional_text(unpacker);
-        const uint32_t count = scn_unpack_map(unpacker);
-        for (uint32_t i = 0; i < count && unpacker->error == SCN_OK; i++) {
-                if (!scn_grow((void **)&ops->properties, &ops->properties_capacity, sizeof *ops->properties,
-                            ops->properties_count + 1, SIZE_MAX)) {
-                        unpacker->error = SCN_E_NO_MEMORY;
-                        return;
-                }
-                struct scn_property *property = &ops->properties[ops->properties_count++];
-                property->key = scn_unpack_text(unpacker, UINT32_MAX);
-                property->value = scn_unpack_raw(unpacker);
-                op->properties_count++;
-        }
-}
-
-static void redo_move(struct scn_unpacker *unpacker, struct scn_uid node, struct scn_ops *ops)
-{
-        struct scn_op *op = append_op(unpacker, ops, SCN_OP_MOVE);
-        struct scn_trs trs;
-        if (op == NULL) {
-                return;
-        }
-        op->node = uid_ref(node);
-        read_place(unpacker, op);
-        const uint32_t fields = (uint32_t)scn_unpack_uint(unpacker, UINT32_MAX) & SCN_FIELDS_TRS;
-        read_trs(unpacker, &trs);
-        if (fields != 0 && unpacker->error == SCN_OK) {
-                struct scn_op *transform = append_op(unpacker, ops, SCN_OP_TRANSFORM);
-                if (transform != NULL) {
-                        transform->node = uid_ref(node);
-                        transform->fields = fields;
-                        transform->trs = trs;
-                }
-        }
-}
-
-static void redo_one(struct scn_unpacker *unpacker, uint32_t kind, struct scn_uid node, struct scn_ops *ops)
-{
-        struct scn_op *op = append_op(unpacker, ops, (enum scn_op_kind)kind);
-        if (op == NULL) {
-                return;
-        }
-        op->node = uid_ref(node);
-        if (kind == SCN_OP_TRANSFORM) {
-                op->fields = (uint32_t)scn_unpack_uint(unpacker, UINT32_MAX) & SCN_FIELDS_TRS;
-                read_trs(unpacker, &op->trs);
-        } else if (kind == SCN_OP_RENAME) {
-                op->name = read_optional_text(unpacker);
-        } else if (kind == SCN_OP_SET) {
-                op->key = scn_unpack_text(unpacker, UINT32_MAX);
-                op->value = scn_unpack_is_nil(unpacker) ? (struct scn_slice){NULL, 0} : scn_unpack_raw(unpacker);
-        }
-}
-
-static uint32_t fields_of(uint32_t kind)
-{
-        static const uint32_t counts[SCN_OP_COUNT] = {
-                [SCN_OP_ADD] = 6, [SCN_OP_MOVE] = 4, [SCN_OP_TRANSFORM] = 2, [SCN_OP_RENAME] = 1, [SCN_OP_SET] = 2};
-        return counts[kind];
-}
-
-enum scn_error scn_record_redo(uint32_t kind, struct scn_uid node, struct scn_slice after, struct scn_ops *ops)
-{
-        struct scn_unpacker unpacker = scn_unpacker_from(after);
-        if (kind >= SCN_OP_COUNT) {
-                return SCN_E_CORRUPT;
-        }
-        if (kind != SCN_OP_REMOVE && scn_unpack_array(&unpacker) != fields_of(kind)) {
-                return SCN_E_CORRUPT;
-        }
-        if (kind == SCN_OP_ADD) {
-                redo_add(&unpacker, node, ops);
-        } else if (kind == SCN_OP_MOVE) {
-                redo_move(&unpacker, node, ops);
-        } else {
-                redo_one(&unpacker, kind, node, ops);
-        }
-        if (unpacker.error == SCN_E_NO_MEMORY) {
-                return SCN_E_NO_MEMORY;
-        }
-        return scn_unpack_is_done(&unpacker) ? SCN_OK : SCN_E_CORRUPT;
 }

@@ -10,25 +10,61 @@
  *   add        -                                                   [id parent previous trs name props]
  *   remove     [parent previous next nodes]                        -
  *   move       [parent previous next fields trs writers]           [parent previous fields trs]
- *   transform  [fields trs writers]                                [fields trs]
+ *   transform  [fields trs writers parent]                         [fields trs]
  *   rename     [name writer]                                       [name]
  *   set        [key value writer]                                  [key value]
  *
  *   previous, next, name, value: nil where there is none; trs: bin of ten float32, t r s, little-endian; fields: bits
  *   of enum scn_field; writers: of place (move only), t, r, s; nodes: parents first, each
- *   [uid parent id trs name props writers property-writers]; props: a map, in the order of its keys */
+ *   [uid parent id trs name props writers property-writers]; props: a map, in the order of its keys
+ *
+ * A record of something taken back (undo, redo) has one more element behind "after": [step writers]. step: the one
+ * that was taken back or brought back; writers: what the fields then count as written by, in the order of enum
+ * scn_field with one for the property, or for each property of an add, behind; none for a remove. */
 
 #include "protocol/scene/change.h"
 #include "protocol/scene/document.h"
 #include "protocol/wire/ops.h"
+#include "storage/storage.h"
 
-/* Appends both payloads; *before_size_out says where the first ends. SCN_E_NO_MEMORY, SCN_E_TOO_LARGE. */
+/* About a change that takes something back. */
+struct scn_record_own {
+        scn_revision step;
+        const scn_revision *writers; /* its op's */
+};
+
+/* Appends both payloads; *before_size_out says where the first ends. `own` NULL: it takes nothing back.
+ * SCN_E_NO_MEMORY, SCN_E_TOO_LARGE. */
 SCN_NODISCARD enum scn_error scn_record_encode(const struct scn_document *document, const struct scn_change *change,
-        struct scn_buffer *buffer, size_t *before_size_out);
+        const struct scn_record_own *own, struct scn_buffer *buffer, size_t *before_size_out);
 
 /* Appends the ops that do again what a record says was done: one, or two for a move that kept the world. They borrow
- * from `after`. SCN_E_CORRUPT: it is no such payload. */
+ * from `after` and need scn_record_settle(). SCN_E_CORRUPT: it is no such payload. */
 SCN_NODISCARD enum scn_error scn_record_redo(
         uint32_t kind, struct scn_uid node, struct scn_slice after, struct scn_ops *ops);
+/* How a step is taken back, or brought back. */
+struct scn_record_undo {
+        scn_revision step;
+        scn_revision since; /* the revision of the record's transaction */
+        bool is_redo;       /* records of other steps, in a transaction that took back several, are left out */
+        bool is_forced;
+        /* Whether a node is one that the step added: it goes itself, with all beneath. */
+        bool (*is_added)(void *data, struct scn_uid uid);
+        void *data;
+};
+
+/* The step that a record of something taken back is about. SCN_E_CORRUPT: it takes nothing back. */
+SCN_NODISCARD enum scn_error scn_record_step(const struct scn_journal_record *record, scn_revision *step_out);
+
+/* Appends the ops that take a record's change back, under the conditions of DESIGN §6. They borrow from the record
+ * and need scn_record_settle(). SCN_E_CORRUPT: it is no such record. */
+SCN_NODISCARD enum scn_error scn_record_take_back(
+        const struct scn_journal_record *record, const struct scn_record_undo *undo, struct scn_ops *ops);
+
+/* To be called when all are there: gives the adds their properties. */
+void scn_record_settle(struct scn_ops *ops);
+
+/* Elements of "after", without that one more. */
+uint32_t scn_record_after_count(uint32_t kind);
 
 #endif

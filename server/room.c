@@ -9,6 +9,7 @@
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/room_open.h"
+#include "server/undo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -219,6 +220,14 @@ static void done_open(struct scn_job *job)
         struct open_job *open = (struct open_job *)job;
         struct scn_room *room = open->room;
         room->jobs_count--;
+        if (open->opened.damaged.text[0] != '\0') {
+                scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: passed over: %s", (int)room->name.size,
+                        (const char *)room->name.data, open->opened.damaged.text);
+        }
+        if (open->error == SCN_OK && !open->opened.has_epoch) {
+                scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: can only be read for now: %s",
+                        (int)room->name.size, (const char *)room->name.data, open->opened.full.text);
+        }
         if (open->error != SCN_OK) {
                 if (open->error != SCN_E_NO_DOCUMENT) {
                         scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: %s: %s", (int)room->name.size,
@@ -229,8 +238,15 @@ static void done_open(struct scn_job *job)
         } else {
                 room->document = open->opened.document;
                 room->journal = open->opened.journal;
-                room->last_time_us = open->opened.last_time_us;
+                room->has_epoch = open->opened.has_epoch;
+                room->epochs = open->opened.epochs;
+                room->epochs_count = open->opened.epochs_count;
+                room->last_time_us = open->opened.state.last_time_us;
+                room->checkpoint_bytes = open->opened.state.checkpoint_bytes;
+                room->gathered_bytes = open->opened.state.journal_bytes;
+                room->has_damaged_checkpoint = open->opened.damaged.text[0] != '\0';
                 room->durable = scn_document_revision(room->document);
+                room->opened = room->durable;
                 room->state = SCN_ROOM_OPEN;
                 scn_room_greet(room);
         }
@@ -346,6 +362,9 @@ void scn_room_leave(struct scn_session *session)
         }
         *at = session->next_in_room;
         scn_batch_forget(room->batch, session);
+        scn_undo_destroy(session->undo);
+        session->undo = NULL;
+        session->own = NULL;
         session->room = NULL;
         session->next_in_room = NULL;
         room->idle_since_ms = scn_server_now_ms(room->server);
@@ -379,10 +398,12 @@ static void destroy_room(struct scn_room *room)
         }
         *at = room->next;
         server->rooms_count--;
-        SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0);
+        SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL);
         scn_document_destroy(room->document);
         scn_observable_destroy(room->published);
+        scn_authors_destroy(room->authors);
         scn_free((void *)room->name.data);
+        scn_free(room->epochs);
         scn_free(room);
 }
 
@@ -405,7 +426,7 @@ void scn_room_close(struct scn_room *room)
 
 bool scn_room_is_unused(const struct scn_room *room)
 {
-        return room->sessions == NULL && room->batch == NULL && room->jobs_count == 0;
+        return room->sessions == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL;
 }
 
 struct scn_journal *scn_room_retire(struct scn_room *room)
@@ -419,12 +440,20 @@ struct scn_journal *scn_room_retire(struct scn_room *room)
 
 void scn_room_tick(struct scn_room *room)
 {
-        if (!scn_room_is_unused(room)) {
+        const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
+        if (must_close) {
+                scn_room_cancel_checkpoint(room);
+        } else {
+                (void)scn_room_checkpoint(room, false);
+        }
+        if (room->sessions != NULL || room->batch != NULL || room->jobs_count > 0) {
                 return;
         }
-        const uint64_t idle_ms = scn_server_now_ms(room->server) - room->idle_since_ms;
-        if (room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping ||
-                idle_ms >= SCN_ROOM_IDLE_MS) {
+        const bool is_idle = scn_server_now_ms(room->server) - room->idle_since_ms >= SCN_ROOM_IDLE_MS;
+        if (is_idle && !must_close && scn_room_checkpoint(room, true)) {
+                return;
+        }
+        if (room->checkpoint == NULL && (must_close || is_idle)) {
                 scn_room_close(room);
         }
 }

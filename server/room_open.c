@@ -6,6 +6,8 @@
 #include "server/room_open.h"
 
 #include "protocol/base/alloc.h"
+#include "protocol/base/uid.h"
+#include "server/checkpoint.h"
 #include "server/record.h"
 
 #include <stdio.h>
@@ -26,8 +28,7 @@ static bool is_digest(const struct scn_document *document, struct scn_slice stor
 
 static enum scn_error redo_records(const struct scn_journal_transaction *transaction, struct scn_ops *ops)
 {
-        ops->count = 0;
-        ops->properties_count = 0;
+        scn_ops_reset(ops);
         for (uint32_t i = 0; i < transaction->records_count; i++) {
                 const struct scn_journal_record *record = &transaction->records[i];
                 const enum scn_error error = scn_record_redo(record->kind, record->node, record->after, ops);
@@ -35,12 +36,7 @@ static enum scn_error redo_records(const struct scn_journal_transaction *transac
                         return error;
                 }
         }
-        struct scn_property *at = ops->properties;
-        for (size_t i = 0; i < ops->count; i++) {
-                const uint32_t count = ops->ops[i].properties_count;
-                ops->ops[i].properties = at;
-                at = count == 0 ? at : at + count; /* to nothing nothing may be added, not even 0 */
-        }
+        scn_record_settle(ops);
         return SCN_OK;
 }
 
@@ -114,6 +110,116 @@ enum scn_error scn_document_born(
         return scn_document_create(&options, document_out);
 }
 
+/* --- Checkpoints --- */
+
+static enum scn_error decode_parts(struct scn_checkpoint_reader *reader, const struct scn_document_options *options,
+        struct scn_document **document_out, struct scn_storage_fault *fault)
+{
+        struct scn_checkpoint_decoder *decoder = NULL;
+        struct scn_slice part = {NULL, 0};
+        enum scn_error error = scn_checkpoint_decoder_create(options, &decoder);
+        do {
+                error = error == SCN_OK ? scn_checkpoint_reader_next(reader, &part, fault) : error;
+                error = error == SCN_OK && part.data != NULL ? scn_checkpoint_decoder_feed(decoder, part) : error;
+        } while (error == SCN_OK && part.data != NULL);
+        if (error == SCN_OK) {
+                error = scn_checkpoint_decoder_take(decoder, document_out);
+        }
+        scn_checkpoint_decoder_destroy(decoder);
+        return error;
+}
+
+/* It is this document's state at this revision, also by what the journal says. */
+static enum scn_error prove(struct scn_journal *journal, const struct scn_document *document,
+        const struct scn_checkpoint_info *info, struct scn_storage_fault *fault)
+{
+        const struct scn_journal_range range = {.from = info->revision, .to = info->revision, .without_records = true};
+        struct scn_journal_page *page = NULL;
+        struct scn_journal_state state;
+        enum scn_error error = scn_journal_state(journal, &state, fault);
+        if (error == SCN_OK &&
+                (scn_document_revision(document) != info->revision || !is_digest(document, info->digest) ||
+                        !scn_uid_equal(scn_document_uid(document), state.uid))) {
+                error = SCN_E_BAD_SNAPSHOT;
+        }
+        if (error != SCN_OK || info->revision == 0) {
+                return error;
+        }
+        error = scn_journal_read(journal, &range, &page, fault);
+        if (error == SCN_OK &&
+                (scn_journal_page_count(page) != 1 || !is_digest(document, scn_journal_page_get(page, 0)->digest))) {
+                error = SCN_E_BAD_SNAPSHOT;
+        }
+        scn_journal_page_destroy(page);
+        return error;
+}
+
+/* *document_out stays NULL if there is no checkpoint. A fault always names the checkpoint, if one was found. */
+static enum scn_error load_checkpoint(struct scn_journal *journal, const struct scn_document_options *options,
+        scn_revision at_most, struct scn_document **document_out, struct scn_storage_fault *fault)
+{
+        struct scn_checkpoint_reader *reader = NULL;
+        struct scn_document *document = NULL;
+        enum scn_error error = scn_checkpoint_reader_create(journal, at_most, &reader, fault);
+        if (error != SCN_OK || reader == NULL) {
+                return error;
+        }
+        const struct scn_checkpoint_info info = scn_checkpoint_reader_info(reader);
+        error = decode_parts(reader, options, &document, fault);
+        if (error == SCN_OK) {
+                error = prove(journal, document, &info, fault);
+        }
+        if (error != SCN_OK) {
+                scn_document_destroy(document);
+                document = NULL;
+                fault->revision = info.revision;
+                if (fault->text[0] == '\0') {
+                        (void)snprintf(fault->text, sizeof fault->text, "the checkpoint of revision %llu: %s",
+                                (unsigned long long)info.revision, scn_error_text(error));
+                }
+        }
+        scn_checkpoint_reader_destroy(reader);
+        *document_out = document;
+        return error;
+}
+
+/* What would be no better with an older checkpoint. */
+static bool is_final(enum scn_error error)
+{
+        return error == SCN_E_NO_MEMORY || error == SCN_E_STORAGE_BUSY || error == SCN_E_STORAGE_FULL;
+}
+
+enum scn_error scn_document_restore(struct scn_journal *journal, const struct scn_document_options *wanted,
+        scn_revision at_most, struct scn_document **document_out, struct scn_storage_fault *damaged,
+        struct scn_storage_fault *fault)
+{
+        scn_revision at = at_most;
+        bool has_older = true;
+        *document_out = NULL;
+        while (has_older) {
+                struct scn_storage_fault found = {.text = ""};
+                const enum scn_error error = load_checkpoint(journal, wanted, at, document_out, &found);
+                if (error == SCN_OK && *document_out != NULL) {
+                        return SCN_OK;
+                }
+                if (is_final(error)) {
+                        *fault = found;
+                        return error;
+                }
+                if (error == SCN_E_NO_CHECKPOINT) {
+                        continue; /* dropped while it was read: others are there */
+                }
+                if (error != SCN_OK) {
+                        *damaged = found;
+                }
+                has_older = error != SCN_OK && found.revision > 0 && found.revision <= at;
+                at = has_older ? found.revision - 1 : 0;
+        }
+        return scn_document_born(journal, wanted, document_out);
+}
+
+/* --- Opening --- */
+
 static enum scn_error open_journal(const struct scn_open_wish *wish, struct scn_journal **journal_out,
         bool *is_made_out, struct scn_storage_fault *fault)
 {
@@ -134,6 +240,39 @@ static enum scn_error open_journal(const struct scn_open_wish *wish, struct scn_
         return error;
 }
 
+static enum scn_error list_epochs(struct scn_opened_document *opened, struct scn_storage_fault *fault)
+{
+        struct scn_journal_epoch *epochs = scn_alloc(SCN_EPOCHS_MAX * sizeof *epochs);
+        if (epochs == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        const enum scn_error error =
+                scn_journal_list_epochs(opened->journal, epochs, SCN_EPOCHS_MAX, &opened->epochs_count, fault);
+        opened->epochs = scn_realloc(epochs, opened->epochs_count * sizeof *epochs);
+        if (opened->epochs == NULL) {
+                opened->epochs = epochs; /* as it was */
+        }
+        /* The newest that the file lists ends where ours will begin. */
+        if (error == SCN_OK && !opened->has_epoch && opened->epochs_count > 0) {
+                opened->epochs[0].ended = scn_document_revision(opened->document);
+        }
+        return error;
+}
+
+/* Before anyone is served: from here on revisions count in a history of its own name. On a full disk it begins later,
+ * at the same revision, for until then there can be no other. */
+static enum scn_error begin_epoch(
+        const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
+{
+        const enum scn_error error = scn_journal_begin_epoch(opened->journal, wish->epoch, wish->now_us, &opened->full);
+        opened->has_epoch = error == SCN_OK;
+        if (error != SCN_OK && error != SCN_E_STORAGE_FULL) {
+                *fault = opened->full;
+                return error;
+        }
+        return SCN_OK;
+}
+
 enum scn_error scn_open_document(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
 {
@@ -141,20 +280,23 @@ enum scn_error scn_open_document(
         *opened = (struct scn_opened_document){0};
         enum scn_error error = open_journal(wish, &opened->journal, &is_made, fault);
         if (error == SCN_OK) {
-                error = scn_document_born(opened->journal, &wish->options, &opened->document);
+                error = scn_document_restore(
+                        opened->journal, &wish->options, SCN_REVISION_MAX, &opened->document, &opened->damaged, fault);
         }
         if (error == SCN_OK) {
                 error = scn_replay(opened->journal, opened->document, 0, fault);
         }
-        /* Before anyone is served: from here on revisions count in a history of its own name. */
         if (error == SCN_OK) {
-                error = scn_journal_begin_epoch(opened->journal, wish->epoch, wish->now_us, fault);
+                error = scn_journal_state(opened->journal, &opened->state, fault);
         }
-        struct scn_journal_state state;
         if (error == SCN_OK) {
-                error = scn_journal_state(opened->journal, &state, fault);
+                error = begin_epoch(wish, opened, fault);
+        }
+        if (error == SCN_OK) {
+                error = list_epochs(opened, fault);
         }
         if (error != SCN_OK) {
+                scn_free(opened->epochs);
                 scn_document_destroy(opened->document);
                 scn_journal_close(opened->journal);
                 *opened = (struct scn_opened_document){0};
@@ -164,6 +306,5 @@ enum scn_error scn_open_document(
                 (void)unmade;
                 return error;
         }
-        opened->last_time_us = state.last_time_us;
         return SCN_OK;
 }

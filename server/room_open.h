@@ -21,20 +21,36 @@ struct scn_open_wish {
         struct scn_document_options options;
 };
 
+/* Epochs of a document that are known while it is open: who comes back after more openings gets a snapshot. */
+#define SCN_EPOCHS_MAX 256u
+
 struct scn_opened_document {
         struct scn_journal *journal;
         struct scn_document *document;
-        int64_t last_time_us;
+        struct scn_journal_epoch *epochs; /* the newest, newest first */
+        uint32_t epochs_count;
+        struct scn_journal_state state;   /* before the epoch began */
+        struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */
+        bool has_epoch;                   /* false: the disk was full; no edit may be taken until it has begun */
+        struct scn_storage_fault full;    /* then */
 };
 
-/* Opens the file for writing, replays it, begins the epoch. Each transaction must lead to the digest recorded with
- * it. Errors: those of storage.h; SCN_E_CORRUPT, naming the revision. Nothing is open then. */
+/* Opens the file for writing, makes the document of its newest checkpoint and the transactions behind it, and begins
+ * the epoch. Each transaction must lead to the digest recorded with it. Errors: those of storage.h; SCN_E_CORRUPT,
+ * naming the revision. Nothing is open then. */
 SCN_NODISCARD enum scn_error scn_open_document(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault);
 
 /* The document at revision 0; its uid and its root's are what the birth noted. SCN_E_CORRUPT, SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_document_born(
         struct scn_journal *journal, const struct scn_document_options *wanted, struct scn_document **document_out);
+
+/* The document of the newest checkpoint at or below a revision, proven by its own digest and the journal's, or, if
+ * there is none, the one at revision 0. A checkpoint that is damaged is passed over, and said in `damaged`, for older
+ * ones or the journal alone tell the same. Errors: those of storage.h but for that. */
+SCN_NODISCARD enum scn_error scn_document_restore(struct scn_journal *journal,
+        const struct scn_document_options *wanted, scn_revision at_most, struct scn_document **document_out,
+        struct scn_storage_fault *damaged, struct scn_storage_fault *fault);
 
 /* Does one transaction again and checks revision and digest. `ops` is scratch memory, reused. */
 SCN_NODISCARD enum scn_error scn_replay_transaction(struct scn_document *document,

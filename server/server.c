@@ -56,6 +56,35 @@ struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slic
         return room;
 }
 
+struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number)
+{
+        struct scn_session *session = server->sessions;
+        while (session != NULL && session->number != number) {
+                session = session->next;
+        }
+        return session;
+}
+
+bool scn_server_has_history_job(const struct scn_server *server)
+{
+        return server->history_jobs_count < SCN_HISTORY_JOBS_MAX;
+}
+
+void scn_server_begin_history_job(struct scn_server *server)
+{
+        server->jobs_count++;
+        server->history_jobs_count++;
+}
+
+void scn_server_end_history_job(struct scn_server *server)
+{
+        server->jobs_count--;
+        server->history_jobs_count--;
+        for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
+                scn_session_pump(session);
+        }
+}
+
 void scn_server_turn(struct scn_server *server)
 {
         struct scn_room *next = NULL;
@@ -86,6 +115,7 @@ void scn_server_tick(struct scn_server *server)
                 }
         }
         scn_intake_tick(server, now_ms);
+        scn_server_upkeep(server);
         struct scn_room *next = NULL;
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
                 next = room->next;

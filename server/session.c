@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "server/core.h"
+#include "server/undo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,10 +61,12 @@ static void free_outbox(struct scn_session *session)
 void scn_session_destroy(struct scn_session *session)
 {
         struct scn_server *server = session->server;
+        scn_backup_forget(session);
         scn_room_leave(session);
         free_queue(session->inbox_first);
         free_queue(session->staged_first);
         free_outbox(session);
+        scn_undo_destroy(session->undo);
         scn_frame_reader_finish(&session->reader);
         *(session->previous != NULL ? &session->previous->next : &server->sessions) = session->next;
         if (session->next != NULL) {
@@ -223,8 +226,18 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
                 if (session->is_behind && scn_room_is_settled(session->room)) {
                         scn_view_catch_up(session);
                 }
+                scn_backup_go_on(session);
                 scn_session_pump(session);
         }
+}
+
+struct scn_author *scn_session_author(struct scn_session *session)
+{
+        if (session->own == NULL) {
+                const struct scn_slice name = {session->author, session->author_size};
+                session->own = scn_author_get(&session->room->authors, name);
+        }
+        return session->own;
 }
 
 bool scn_session_is_drained(const struct scn_session *session)

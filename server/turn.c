@@ -8,8 +8,12 @@
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/record.h"
+#include "server/undo.h"
 
 #include <string.h>
+
+/* What the storage counts for a transaction or a record beside its payloads (storage/FORMAT.md). */
+#define ROW_COST 64u
 
 /* --- The batch in flight --- */
 
@@ -21,6 +25,7 @@ struct draft {
         uint64_t number;
         uint64_t group;
         uint64_t step;
+        enum scn_cause cause;
         size_t author, author_size;
         size_t hash;
         size_t digest;
@@ -45,6 +50,7 @@ struct scn_batch {
         size_t records_count, records_capacity;
         struct scn_entry *entries; /* all edits of the turn, in order */
         size_t entries_count, entries_capacity;
+        size_t undos_count; /* the first so many entries */
         size_t bytes_taken; /* of edits */
         uint32_t mask;
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
@@ -61,6 +67,7 @@ static void destroy_batch(struct scn_batch *batch)
         }
         for (size_t i = 0; i < batch->entries_count; i++) {
                 scn_shared_bytes_unref(batch->entries[i].answer);
+                scn_free(batch->entries[i].steps);
         }
         scn_buffer_finish(&batch->bytes);
         scn_free(batch->drafts);
@@ -101,23 +108,45 @@ static size_t put(struct scn_batch *batch, const void *bytes, size_t size, enum 
         return at;
 }
 
-static enum scn_error put_records(struct scn_batch *batch, const struct scn_changes *changes)
+/* What an edit, or an undo or redo, is made of. */
+struct taken {
+        struct scn_session *session;
+        uint64_t number;
+        uint64_t group;
+        struct scn_digest hash;
+        struct scn_edit edit;
+        enum scn_cause cause;
+        const scn_revision *op_steps; /* undo, redo: the step that each op is about */
+        const scn_revision *steps;    /* ... and all of them */
+        size_t steps_count;
+};
+
+static enum scn_error put_record(struct scn_batch *batch, const struct taken *taken, const struct scn_change *change)
 {
-        const struct scn_document *document = batch->room->document;
+        struct draft_record record = {.kind = change->kind, .node = change->uid, .before = batch->bytes.size};
+        struct scn_record_own own;
+        if (taken->op_steps != NULL) {
+                own = (struct scn_record_own){taken->op_steps[change->op], taken->edit.ops[change->op].writers};
+        }
+        const enum scn_error error = scn_record_encode(batch->room->document, change,
+                taken->op_steps != NULL ? &own : NULL, &batch->bytes, &record.before_size);
+        if (error != SCN_OK) {
+                return error;
+        }
+        record.after_size = batch->bytes.size - record.before - record.before_size;
+        if (!scn_grow((void **)&batch->records, &batch->records_capacity, sizeof *batch->records,
+                    batch->records_count + 1, SIZE_MAX)) {
+                return SCN_E_NO_MEMORY;
+        }
+        batch->records[batch->records_count++] = record;
+        return SCN_OK;
+}
+
+static enum scn_error put_records(struct scn_batch *batch, const struct taken *taken, const struct scn_changes *changes)
+{
         enum scn_error error = SCN_OK;
         for (uint32_t i = 0; i < scn_changes_count(changes) && error == SCN_OK; i++) {
-                const struct scn_change *change = scn_changes_get(changes, i);
-                struct draft_record record = {.kind = change->kind, .node = change->uid, .before = batch->bytes.size};
-                error = scn_record_encode(document, change, &batch->bytes, &record.before_size);
-                record.after_size = batch->bytes.size - record.before - record.before_size;
-                if (error == SCN_OK &&
-                        !scn_grow((void **)&batch->records, &batch->records_capacity, sizeof *batch->records,
-                                batch->records_count + 1, SIZE_MAX)) {
-                        error = SCN_E_NO_MEMORY;
-                }
-                if (error == SCN_OK) {
-                        batch->records[batch->records_count++] = record;
-                }
+                error = put_record(batch, taken, scn_changes_get(changes, i));
         }
         return error;
 }
@@ -129,14 +158,6 @@ static int64_t next_time(struct scn_room *room)
         room->last_time_us = now > room->last_time_us ? now : room->last_time_us + 1;
         return room->last_time_us;
 }
-
-struct taken {
-        struct scn_session *session;
-        uint64_t number;
-        uint64_t group;
-        struct scn_digest hash;
-        struct scn_edit edit;
-};
 
 /* Writes the transaction of an applied edit. The answer's payload is what a repeat gets. */
 static enum scn_error draft_transaction(
@@ -151,6 +172,7 @@ static enum scn_error draft_transaction(
                 .number = taken->number,
                 .group = taken->group == SCN_ABSENT ? 0 : taken->group,
                 .step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step,
+                .cause = taken->cause,
                 .author_size = taken->session->author_size,
                 .answer_size = answer.size,
                 .records_first = batch->records_count,
@@ -160,7 +182,7 @@ static enum scn_error draft_transaction(
         draft.digest = put(batch, &digests, sizeof digests, &error);
         draft.answer = put(batch, answer.data, answer.size, &error);
         if (error == SCN_OK) {
-                error = put_records(batch, changes);
+                error = put_records(batch, taken, changes);
         }
         draft.records_count = batch->records_count - draft.records_first;
         if (error == SCN_OK &&
@@ -184,6 +206,7 @@ static bool push_entry(struct scn_batch *batch, struct scn_entry entry)
                 !scn_grow((void **)&batch->entries, &batch->entries_capacity, sizeof *batch->entries,
                         batch->entries_count + 1, SIZE_MAX)) {
                 scn_shared_bytes_unref(entry.answer);
+                scn_free(entry.steps);
                 return false;
         }
         batch->entries[batch->entries_count++] = entry;
@@ -204,46 +227,99 @@ static void refuse_later(
         }
 }
 
+/* What the author can take back once this is published; noting it must not fail then. */
+static enum scn_error note_entry(
+        struct scn_batch *batch, const struct taken *taken, const struct scn_changes *changes, struct scn_entry *entry)
+{
+        entry->changes = NULL;
+        entry->author = scn_session_author(taken->session);
+        entry->cause = taken->cause;
+        entry->step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step;
+        if (entry->author == NULL ||
+                !scn_author_reserve(entry->author, batch->entries_count + 1 + taken->steps_count)) {
+                return SCN_E_NO_MEMORY;
+        }
+        if (taken->steps_count > 0) {
+                entry->steps = scn_alloc_zero(taken->steps_count, sizeof *entry->steps);
+                if (entry->steps == NULL) {
+                        return SCN_E_NO_MEMORY;
+                }
+                memcpy(entry->steps, taken->steps, taken->steps_count * sizeof *entry->steps);
+                entry->steps_count = taken->steps_count;
+        }
+        return SCN_OK;
+}
+
+/* What was applied gets its transaction and its answer, or is taken back and refused. */
+static void draft_changes(
+        struct scn_batch *batch, const struct taken *taken, struct scn_changes *changes, struct scn_slice answer)
+{
+        struct scn_document *document = batch->room->document;
+        struct scn_entry entry = {.session = taken->session, .number = taken->number};
+        enum scn_error error = note_entry(batch, taken, changes, &entry);
+        if (error == SCN_OK) {
+                error = draft_transaction(batch, taken, changes, answer);
+        }
+        if (error != SCN_OK) {
+                scn_free(entry.steps);
+                scn_document_take_back(document, changes);
+                refuse_later(batch, taken, error, NULL);
+                return;
+        }
+        entry.changes = changes;
+        entry.answer = scn_answer_frame(answer);
+        if (push_entry(batch, entry)) {
+                return;
+        }
+        /* It cannot be answered, so it must not have happened. */
+        batch->drafts_count--;
+        batch->records_count = batch->drafts[batch->drafts_count].records_first;
+        scn_document_take_back(document, changes);
+        scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+}
+
+/* Nothing changed: there is only an answer. */
+static void answer_unchanged(struct scn_batch *batch, const struct taken *taken, struct scn_slice answer)
+{
+        const struct scn_entry entry = {
+                .session = taken->session, .answer = scn_answer_frame(answer), .number = taken->number};
+        if (!push_entry(batch, entry)) {
+                scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        }
+}
+
 static void apply_edit(struct scn_batch *batch, const struct taken *taken)
 {
         struct scn_document *document = batch->room->document;
+        struct scn_session *session = taken->session;
         struct scn_changes *changes;
         struct scn_refusal refusal;
+        struct scn_buffer payload;
         enum scn_error error = scn_document_apply(document, &taken->edit, &changes, &refusal);
         if (error != SCN_OK) {
                 refuse_later(batch, taken, error, &refusal);
                 return;
         }
-        struct scn_buffer payload;
         scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
         error = scn_answer_encode_applied(taken->number, changes, &taken->edit, &payload);
-        const bool is_changed = scn_changes_count(changes) > 0;
         const struct scn_slice answer = {payload.data, (uint32_t)payload.size};
-        if (error == SCN_OK && is_changed) {
-                error = draft_transaction(batch, taken, changes, answer);
+        const bool is_changed = scn_changes_count(changes) > 0;
+        if (error != SCN_OK || !is_changed) {
+                scn_document_take_back(document, changes);
         }
-        const struct scn_entry entry = {
-                .session = taken->session,
-                .changes = is_changed ? changes : NULL,
-                .answer = error == SCN_OK ? scn_answer_frame(answer) : NULL,
-                .number = taken->number,
-        };
-        if (!is_changed) {
-                scn_document_settle(document, changes);
+        if (error != SCN_OK) {
+                refuse_later(batch, taken, error, NULL);
+        } else if (is_changed) {
+                /* A gesture goes on until an edit of another one. */
+                session->group_number = taken->group;
+                session->group_step = taken->group == SCN_ABSENT ? 0
+                        : taken->edit.step != 0                  ? taken->edit.step
+                                                                 : scn_changes_revision(changes);
+                draft_changes(batch, taken, changes, answer);
+        } else {
+                answer_unchanged(batch, taken, answer);
         }
         scn_buffer_finish(&payload);
-        if (error != SCN_OK && is_changed) {
-                scn_document_take_back(document, changes);
-                refuse_later(batch, taken, error, NULL);
-        } else if (!push_entry(batch, entry)) {
-                /* It cannot be answered, so it must not have happened. */
-                if (is_changed) {
-                        batch->drafts_count--;
-                        batch->records_count = batch->drafts[batch->drafts_count].records_first;
-                        scn_document_take_back(document, changes);
-                }
-                scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
-        }
 }
 
 /* --- Taking edits from the inboxes --- */
@@ -302,6 +378,9 @@ static void decode_and_apply(struct scn_batch *batch, struct scn_session *sessio
                                 .is_strict = message->strict,
                         },
         };
+        if (message->group != SCN_ABSENT && message->group == session->group_number) {
+                taken.edit.step = session->group_step;
+        }
         const enum scn_error error = decode_parts(batch, session, message, &ops, &fault);
         session->last_number = message->number;
         session->has_number = true;
@@ -339,6 +418,101 @@ static void stage_part(struct scn_session *session, uint64_t number, struct scn_
         scn_session_pump(session);
 }
 
+/* An undo or redo by an author closes what gestures the author has open. */
+static void close_groups(struct scn_room *room, const struct scn_author *author)
+{
+        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                if (author == NULL || session->own == author) {
+                        session->group_step = 0;
+                }
+        }
+}
+
+static void draft_undo(struct scn_batch *batch, const struct taken *taken, const struct scn_undo_result *result)
+{
+        struct scn_document *document = batch->room->document;
+        const bool is_changed = result->changes != NULL;
+        const scn_revision revision = scn_document_revision(document);
+        struct scn_buffer payload;
+        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
+        const enum scn_error error =
+                scn_answer_encode_taken_back(taken->number, revision, !is_changed, result->summary, &payload);
+        const struct scn_slice answer = {payload.data, (uint32_t)payload.size};
+        if (error != SCN_OK) {
+                if (is_changed) {
+                        scn_document_take_back(document, result->changes);
+                }
+                refuse_later(batch, taken, error, NULL);
+        } else if (is_changed) {
+                draft_changes(batch, taken, result->changes, answer);
+        } else {
+                answer_unchanged(batch, taken, answer);
+        }
+        scn_buffer_finish(&payload);
+}
+
+static void apply_undo(struct scn_batch *batch, struct scn_session *session, const struct scn_undo_result *result,
+        uint64_t number, struct scn_digest hash)
+{
+        struct taken taken = {
+                .session = session,
+                .number = number,
+                .group = SCN_ABSENT,
+                .hash = hash,
+                .edit = *result->edit,
+                .cause = result->cause,
+                .op_steps = result->op_steps,
+                .steps = result->steps,
+                .steps_count = result->steps_count,
+        };
+        taken.edit.step = result->steps[0];
+        result->author->is_pending = result->changes != NULL;
+        if (!result->is_dry) {
+                close_groups(batch->room, result->author);
+        }
+        draft_undo(batch, &taken, result);
+}
+
+/* True: it is done, and the inbox has moved on. */
+static bool take_undo(
+        struct scn_batch *batch, struct scn_session *session, const struct scn_message *message, struct scn_digest hash)
+{
+        const uint64_t number = message->as.undo.number; /* the first field of both */
+        struct scn_undo_result result;
+        struct scn_refusal refusal;
+        enum scn_error error = SCN_OK;
+        const enum scn_undo_state state = scn_undo_prepare(session, message, &error);
+        if (state == SCN_UNDO_REFUSED) {
+                scn_session_use_number(session, number);
+                refuse_now(session, number, error);
+                return true;
+        }
+        /* What was prepared holds for the document before any edit of this batch. */
+        if (state == SCN_UNDO_WAITS || batch->entries_count > batch->undos_count) {
+                return false;
+        }
+        error = scn_undo_apply(session, &result, &refusal);
+        if (error == SCN_E_BUSY) {
+                (void)scn_undo_prepare(session, message, &error);
+                return false;
+        }
+        scn_session_use_number(session, number);
+        if (error == SCN_OK) {
+                apply_undo(batch, session, &result, number, hash);
+        } else {
+                const struct taken taken = {.session = session, .number = number};
+                refuse_later(batch, &taken, error, &refusal);
+        }
+        batch->undos_count = batch->entries_count;
+        scn_undo_destroy(session->undo);
+        session->undo = NULL;
+        if (session->state == SCN_SESSION_OPEN) {
+                scn_session_pop(session);
+                scn_session_pump(session);
+        }
+        return true;
+}
+
 /* Takes the edit at the head of a session's inbox. False: it has to wait. */
 static bool take_edit(struct scn_batch *batch, struct scn_session *session)
 {
@@ -360,12 +534,7 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 refuse_now(session, number, error != SCN_OK ? error : SCN_E_GAP);
                 return true;
         }
-        if (message.kind != SCN_MESSAGE_edit) {
-                scn_session_use_number(session, number);
-                refuse_now(session, number, is_repeat ? SCN_E_NOT_APPLIED : SCN_E_UNSUPPORTED);
-                return true;
-        }
-        if (message.as.edit.more) {
+        if (message.kind == SCN_MESSAGE_edit && message.as.edit.more) {
                 stage_part(session, number, payload);
                 return true;
         }
@@ -376,6 +545,16 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 session->repeat_hash = hash;
                 return false;
         }
+        /* Only reading goes while the file cannot even list the epoch. */
+        if (!batch->room->has_epoch) {
+                scn_session_use_number(session, number);
+                scn_session_drop_staged(session);
+                refuse_now(session, number, SCN_E_STORAGE_FULL);
+                return true;
+        }
+        if (message.kind != SCN_MESSAGE_edit) {
+                return take_undo(batch, session, &message, hash);
+        }
         batch->bytes_taken += payload.size;
         decode_and_apply(batch, session, &message.as.edit, hash);
         if (session->state == SCN_SESSION_OPEN) {
@@ -385,10 +564,23 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         return true;
 }
 
+/* What was prepared before this turn comes first. */
+static void take_prepared(struct scn_room *room, struct scn_batch *batch)
+{
+        struct scn_session *next = NULL;
+        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
+                next = session->next_in_room;
+                if (session->undo != NULL && scn_session_edit(session) != NULL) {
+                        (void)take_edit(batch, session);
+                }
+        }
+}
+
 /* Round robin, one edit a session and round, until nobody has one or the turn is full. */
 static void fill_batch(struct scn_room *room, struct scn_batch *batch)
 {
         bool has_taken = true;
+        take_prepared(room, batch);
         while (has_taken) {
                 has_taken = false;
                 struct scn_session *next = NULL;
@@ -418,6 +610,7 @@ static void make_transaction(struct scn_batch *batch, size_t index, struct scn_j
                 .number = draft->number,
                 .content_hash = {bytes + draft->hash, sizeof(struct scn_digest)},
                 .group = draft->group,
+                .cause = (uint32_t)draft->cause,
                 .step = draft->step,
                 .digest = {bytes + draft->digest, sizeof(struct scn_digests)},
                 .answer = {bytes + draft->answer, (uint32_t)draft->answer_size},
@@ -459,6 +652,26 @@ static void run_batch(struct scn_job *job)
         }
 }
 
+static void note_published(struct scn_entry *entry)
+{
+        switch (entry->cause) {
+        case SCN_CAUSE_UNDO:
+                scn_author_note_undo(
+                        entry->author, entry->steps, entry->steps_count, scn_changes_revision(entry->changes));
+                break;
+        case SCN_CAUSE_REDO:
+                scn_author_note_redo(entry->author, entry->steps, entry->steps_count);
+                break;
+        case SCN_CAUSE_EDIT:
+        case SCN_CAUSE_IMPORT:
+        case SCN_CAUSE_RESTORE:
+        case SCN_CAUSE_COUNT:
+                scn_author_note_edit(entry->author, entry->step, scn_changes_revision(entry->changes));
+                break;
+        }
+        entry->author->is_pending = false;
+}
+
 /* The publish point: acknowledgements, then deltas. */
 static void publish(struct scn_room *room, struct scn_batch *batch)
 {
@@ -469,12 +682,14 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         }
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
-                if (entry->changes != NULL) {
+                const bool is_changed = entry->changes != NULL;
+                if (is_changed) {
+                        note_published(entry);
                         scn_document_settle(room->document, entry->changes);
                 }
                 if (entry->session != NULL) {
                         entry->session->answers_due--;
-                        if (entry->changes != NULL) {
+                        if (is_changed) {
                                 entry->session->owed = room->durable;
                                 entry->session->is_behind = true;
                         }
@@ -484,6 +699,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         if (batch->mask != 0) {
                 scn_view_publish(room, batch->mask);
         }
+        scn_room_gather(room, batch->bytes.size + ROW_COST * (batch->drafts_count + batch->records_count));
 }
 
 /* What was surely not stored never happened: taken back, newest first, and refused. */
@@ -493,9 +709,11 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
                 (const char *)room->name.data, scn_error_text(batch->error), batch->fault.text);
         for (size_t i = batch->entries_count; i-- > 0;) {
                 if (batch->entries[i].changes != NULL) {
+                        batch->entries[i].author->is_pending = false;
                         scn_document_take_back(room->document, batch->entries[i].changes);
                 }
         }
+        close_groups(room, NULL);
         const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
@@ -511,10 +729,8 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         }
 }
 
-/* No verdict: nothing of it is published, and the file decides when it is opened again. */
-static void give_up(struct scn_room *room, struct scn_batch *batch)
+void scn_room_break(struct scn_room *room)
 {
-        take_back(room, batch);
         room->is_broken = true;
         struct scn_session *next = NULL;
         for (struct scn_session *session = room->sessions; session != NULL; session = next) {
@@ -554,7 +770,8 @@ static void done_batch(struct scn_job *job)
         if (batch->error == SCN_OK) {
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
-                give_up(room, batch);
+                take_back(room, batch); /* nothing of it is published */
+                scn_room_break(room);
         } else {
                 take_back(room, batch);
         }

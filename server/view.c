@@ -288,14 +288,33 @@ void scn_view_stop_all(struct scn_session *session)
         }
 }
 
+/* The last revision up to which an epoch's history is this one's; false: the file does not list it. */
+static bool find_epoch(const struct scn_room *room, uint64_t epoch, scn_revision *last_out)
+{
+        *last_out = SCN_REVISION_MAX;
+        if (epoch == room->epoch) {
+                return true;
+        }
+        for (uint32_t i = 0; i < room->epochs_count; i++) {
+                if (room->epochs[i].id == epoch) {
+                        *last_out = room->epochs[i].ended;
+                        return true;
+                }
+        }
+        return false;
+}
+
+/* What the client has must be a state of this history, and not older than what the feed remembers (DESIGN §5). */
 static bool can_resume(const struct scn_room *room, const struct scn_message_view *message)
 {
         uint64_t epoch = 0;
+        scn_revision last;
         if (message->epoch.size != sizeof epoch || message->rev == SCN_ABSENT) {
                 return false;
         }
         memcpy(&epoch, message->epoch.data, sizeof epoch);
-        return epoch == room->epoch && message->rev <= scn_document_revision(room->document) &&
+        return find_epoch(room, epoch, &last) && message->rev <= last &&
+                message->rev <= scn_document_revision(room->document) &&
                 message->rev >= scn_document_horizon(room->document);
 }
 

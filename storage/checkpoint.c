@@ -62,6 +62,12 @@ static enum scn_error drop_parts(
         return error;
 }
 
+enum scn_error scn_checkpoint_drop_stale_parts(
+        struct scn_journal *journal, bool *is_done_out, struct scn_storage_fault *fault)
+{
+        return drop_parts(journal, SCN_STATEMENT_PART_DROP_STALE, is_done_out, fault);
+}
+
 /* What an earlier writer did not finish, in short commits. */
 static enum scn_error drop_unfinished(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
@@ -311,7 +317,7 @@ static enum scn_error drop(
         sqlite3_bind_int64(statement, 1, (int64_t)below);
         error = scn_database_run(&journal->database, statement, fault);
         if (error == SCN_OK)
-                error = drop_parts(journal, SCN_STATEMENT_PART_DROP_STALE, is_done_out, fault);
+                error = scn_checkpoint_drop_stale_parts(journal, is_done_out, fault);
         return error;
 }
 

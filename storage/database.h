@@ -28,6 +28,7 @@
         X(EPOCH_ADD, "INSERT INTO epochs (epoch, rev, time_us) VALUES (?, ?, ?)")                                      \
         X(EPOCH_LAST, "SELECT epoch, rev FROM epochs ORDER BY position DESC LIMIT 1")                                  \
         X(EPOCH_FIND, "SELECT position, rev, time_us FROM epochs WHERE epoch = ?")                                     \
+        X(EPOCH_LIST, "SELECT epoch, rev, time_us FROM epochs ORDER BY position DESC LIMIT ?")                         \
         X(EPOCH_NEXT, "SELECT rev FROM epochs WHERE position > ? ORDER BY position LIMIT 1")                           \
         X(JOURNAL_LAST, "SELECT rev, time_us, journal_bytes FROM transactions ORDER BY rev DESC LIMIT 1")              \
         X(JOURNAL_AT, "SELECT time_us, journal_bytes, digest, client, number FROM transactions WHERE rev = ?")         \
@@ -72,6 +73,12 @@
                 "SELECT checkpoint, rev, time_us, part_count, size, digest, checksum FROM checkpoints"                 \
                 " WHERE rev <= ? ORDER BY rev DESC, checkpoint DESC LIMIT 1")                                          \
         X(CHECKPOINT_ADD, "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)")                                      \
+        X(CHECKPOINT_LIST,                                                                                             \
+                "SELECT checkpoint, rev, ifnull((SELECT journal_bytes FROM transactions AS t WHERE t.rev = c.rev), 0)" \
+                " FROM checkpoints AS c ORDER BY rev DESC, checkpoint DESC LIMIT ?")                                   \
+        X(CHECKPOINT_REMOVE,                                                                                           \
+                "DELETE FROM checkpoints WHERE checkpoint = ? AND checkpoint <> (SELECT max(checkpoint) FROM"          \
+                " checkpoints)")                                                                                       \
         X(CHECKPOINT_NEXT_ID,                                                                                          \
                 "SELECT max(ifnull((SELECT max(checkpoint) FROM checkpoints), 0),"                                     \
                 " ifnull((SELECT max(checkpoint) FROM checkpoint_parts), 0)) + 1")                                     \

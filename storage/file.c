@@ -62,7 +62,7 @@ int scn_file_rename(int from_fd, const char *from, int to_fd, const char *to)
 void scn_file_remove_database(int directory_fd, const char *name)
 {
         static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-        char path[256];
+        char path[4096 + 64]; /* names are short, but a backup's is a whole path */
 
         for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
                 snprintf(path, sizeof path, "%s%s", name, endings[i]);

@@ -391,3 +391,30 @@ enum scn_error scn_journal_find_epoch(struct scn_journal *journal, uint64_t id, 
         sqlite3_reset(statement);
         return find_epoch_end(journal, position, &epoch_out->ended, fault);
 }
+
+enum scn_error scn_journal_list_epochs(struct scn_journal *journal, struct scn_journal_epoch *epochs_out,
+        uint32_t epochs_max, uint32_t *count_out, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        scn_revision ended = SCN_REVISION_MAX;
+        bool has_row = true;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_EPOCH_LIST, &statement, fault);
+
+        *count_out = 0;
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, epochs_max);
+        while (error == SCN_OK && has_row) {
+                error = scn_database_step(&journal->database, statement, &has_row, fault);
+                if (error == SCN_OK && has_row) {
+                        epochs_out[(*count_out)++] = (struct scn_journal_epoch){
+                                .id = (uint64_t)sqlite3_column_int64(statement, 0),
+                                .began = (scn_revision)sqlite3_column_int64(statement, 1),
+                                .ended = ended,
+                                .time_us = sqlite3_column_int64(statement, 2),
+                        };
+                        ended = epochs_out[*count_out - 1].began;
+                }
+        }
+        return error;
+}

@@ -69,6 +69,10 @@ static inline struct scn_slice scn_journal_present(struct scn_slice bytes)
         return bytes.size != 0 ? bytes : (struct scn_slice){(const uint8_t *)"", 0};
 }
 
+/* Inside a write transaction: removes some parts of checkpoints that are complete no longer. */
+SCN_NODISCARD enum scn_error scn_checkpoint_drop_stale_parts(
+        struct scn_journal *journal, bool *is_done_out, struct scn_storage_fault *fault);
+
 /* What a row of transactions says beside what is in struct scn_journal_transaction. */
 struct scn_journal_row {
         int64_t journal_bytes;

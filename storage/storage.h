@@ -194,6 +194,10 @@ SCN_NODISCARD enum scn_error scn_journal_begin_epoch(
 SCN_NODISCARD enum scn_error scn_journal_find_epoch(struct scn_journal *journal, uint64_t id,
         struct scn_journal_epoch *epoch_out, bool *found_out, struct scn_storage_fault *fault);
 
+/* The newest epochs, newest first, at most so many. */
+SCN_NODISCARD enum scn_error scn_journal_list_epochs(struct scn_journal *journal, struct scn_journal_epoch *epochs_out,
+        uint32_t epochs_max, uint32_t *count_out, struct scn_storage_fault *fault);
+
 /* ---------------------------------------------------------- transactions */
 
 /* What one op changed. Absent and empty payloads are the same: both come back with size 0. */
@@ -342,6 +346,13 @@ SCN_NODISCARD enum scn_error scn_checkpoint_reader_next(
 SCN_NODISCARD enum scn_error scn_checkpoint_drop(
         struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault);
 
+/* Drops one complete checkpoint that is not needed for going back quickly, if there is one, or some of what is left of
+ * those dropped before. Kept are the newest two, and of the older ones so many that the way from one to the next is no
+ * longer than the way from there to the newest, in bytes of the journal (FORMAT.md, Checkpoints). A bounded piece of
+ * work; *is_done_out says whether nothing is left to do. Errors as scn_journal_append(). */
+SCN_NODISCARD enum scn_error scn_checkpoint_thin(
+        struct scn_journal *journal, bool *is_done_out, struct scn_storage_fault *fault);
+
 /* -------------------------------------------------- backup, verification */
 
 struct scn_backup;
@@ -360,6 +371,26 @@ SCN_NODISCARD enum scn_error scn_backup_step(
 SCN_NODISCARD enum scn_error scn_backup_finish(struct scn_backup *backup, struct scn_storage_fault *fault);
 /* Not finished: the copy is removed. NULL is allowed. */
 void scn_backup_destroy(struct scn_backup *backup);
+
+/* A copy that is only read, once, from front to back, to be sent somewhere: made like a backup, in the data directory,
+ * under a name that the next scn_storage_open() removes; as soon as it is whole it has none. */
+struct scn_copy;
+
+/* `number`: another one for each copy that is there at a time. */
+SCN_NODISCARD enum scn_error scn_copy_create(const struct scn_storage *storage, struct scn_slice name, uint64_t number,
+        struct scn_copy **copy_out, struct scn_storage_fault *fault);
+/* Copies about so many bytes more. *left_out is how many are left, 0 = ready to be read. SCN_E_STORAGE_FULL also if
+ * less than SCN_COPY_RESERVE_BYTES would stay free beside it. */
+#define SCN_COPY_RESERVE_BYTES (UINT64_C(16) << 20)
+SCN_NODISCARD enum scn_error scn_copy_step(
+        struct scn_copy *copy, uint64_t bytes, uint64_t *left_out, struct scn_storage_fault *fault);
+/* How many bytes it has. Only when nothing is left to copy, like reading (both assert). */
+uint64_t scn_copy_bytes(const struct scn_copy *copy);
+/* The next bytes; *size_out is less than asked for only at the end. */
+SCN_NODISCARD enum scn_error scn_copy_read(
+        struct scn_copy *copy, uint8_t *bytes_out, size_t size, size_t *size_out, struct scn_storage_fault *fault);
+/* Nothing stays of it. NULL is allowed. */
+void scn_copy_destroy(struct scn_copy *copy);
 
 /* Reads everything: SQLite's own structure, each transaction's checksum and place in the row of revisions, each
  * checkpoint part, the clients' runs. SCN_OK: all is well. SCN_E_CORRUPT: the first fault found. Takes as long as

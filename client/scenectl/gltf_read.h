@@ -27,8 +27,8 @@
  * that no node has as a child. A file without scenes gives all. A scene that lists a node that is also a child is
  * refused, as glTF says. The rules for children hold for the whole file, not only for what is taken. */
 
-#include "client/scenectl/arena.h"
 #include "client/scenectl/gltf_report.h"
+#include "protocol/base/arena.h"
 #include "protocol/scene/edit.h"
 
 #include <scn/limits.h>

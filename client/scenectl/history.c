@@ -19,6 +19,7 @@ static bool read_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         }
         undo->count = (uint32_t)count;
         undo->force = arguments->options[SCN_CTL_OPTION_force] != NULL;
+        undo->is_dry = arguments->options[SCN_CTL_OPTION_dry_run] != NULL;
         return step == NULL || scn_ctl_read_number(ctl, step, SCN_REVISION_MAX, &undo->step);
 }
 

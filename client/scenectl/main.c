@@ -73,6 +73,7 @@ static const struct {
 static const char *typed_name(enum scn_ctl_option option)
 {
         return option == SCN_CTL_OPTION_relative_to ? "relative-to"
+                : option == SCN_CTL_OPTION_dry_run  ? "dry-run"
                 : option == SCN_CTL_OPTION_stepwise ? "step"
                                                     : option_rows[option].name;
 }

@@ -5,7 +5,7 @@
 
 #include "protocol/scene/apply.h"
 
-static enum scn_error apply_op(struct scn_apply *apply)
+static enum scn_error apply_kind(struct scn_apply *apply)
 {
         switch (apply->op->kind) {
         case SCN_OP_ADD:
@@ -26,12 +26,36 @@ static enum scn_error apply_op(struct scn_apply *apply)
         return SCN_E_BAD_OP;
 }
 
+static bool is_about_size(enum scn_error error)
+{
+        return error == SCN_E_NO_MEMORY || error == SCN_E_TOO_LARGE || error == SCN_E_TOO_MANY_REVISIONS;
+}
+
+static enum scn_error apply_op(struct scn_apply *apply)
+{
+        bool goes_on = true;
+        apply->fields = apply->op->fields;
+        if (apply->op->condition == NULL) {
+                return apply_kind(apply);
+        }
+        enum scn_error error = scn_apply_check_condition(apply, &goes_on);
+        if (error != SCN_OK || !goes_on) {
+                return error;
+        }
+        error = apply_kind(apply);
+        /* A move that can no longer be is not taken back; whatever else cannot be refuses the whole. */
+        return error != SCN_OK && apply->op->kind == SCN_OP_MOVE && !is_about_size(error)
+                ? scn_apply_skip(apply, error, SCN_FIELD_PLACE, 0)
+                : error;
+}
+
 static enum scn_error apply_ops(struct scn_apply *apply)
 {
         const struct scn_edit *edit = apply->edit;
         for (uint32_t i = 0; i < edit->ops_count; i++) {
                 apply->op = &edit->ops[i];
                 apply->op_index = i;
+                apply->mutation.writers = edit->ops[i].writers;
                 *apply->refusal = (struct scn_refusal){.op = i, .field = SCN_FIELD_COUNT};
                 const enum scn_error error = apply_op(apply);
                 if (error != SCN_OK) {
@@ -96,7 +120,7 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
         }
         const scn_revision revision = document->revision + 1;
         struct scn_apply apply = {
-                .mutation = {document, changes, revision, edit->step != 0 ? edit->step : revision, 0},
+                .mutation = {document, changes, revision, edit->step != 0 ? edit->step : revision, 0, NULL},
                 .edit = edit,
                 .refusal = refusal_out,
                 .path_steps_left = document->limits.path_steps_max,

@@ -16,6 +16,7 @@ struct scn_apply {
         const struct scn_edit *edit;
         const struct scn_op *op;
         uint32_t op_index;
+        uint32_t fields; /* op->fields, without those that its condition skips */
         struct scn_refusal *refusal;
         uint64_t path_steps_left;
 };
@@ -26,6 +27,15 @@ SCN_NODISCARD enum scn_error scn_apply_move(struct scn_apply *apply);
 SCN_NODISCARD enum scn_error scn_apply_transform(struct scn_apply *apply);
 SCN_NODISCARD enum scn_error scn_apply_rename(struct scn_apply *apply);
 SCN_NODISCARD enum scn_error scn_apply_set(struct scn_apply *apply);
+
+/* --- Conditions (apply_undo.c) --- */
+
+/* Whether and how far the op's condition lets it take its change back: sets apply->fields. *goes_on_out false: there
+ * is nothing to do, and skips say why. SCN_E_SUPERSEDED: the whole edit is refused. SCN_E_NO_MEMORY. */
+SCN_NODISCARD enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_out);
+/* Notes that a field, or what the op is about, is left as it is. SCN_E_NO_MEMORY. */
+SCN_NODISCARD enum scn_error scn_apply_skip(
+        struct scn_apply *apply, enum scn_error reason, enum scn_field field, scn_revision revision);
 
 /* --- Shared by the ops --- */
 
@@ -43,6 +53,8 @@ SCN_NODISCARD enum scn_error scn_apply_check_trs(
 /* Checks key and value and makes the text that a node will own. value.data == NULL: a removed key. */
 SCN_NODISCARD enum scn_error scn_apply_make_property(
         struct scn_apply *apply, const struct scn_property *property, struct scn_prop_text **text_out);
+/* The last change of anything at a node or below. */
+scn_revision scn_apply_last_change(const struct scn_node *node);
 /* Where a slot stands now, as records have it. */
 struct scn_place scn_apply_place(const struct scn_document *document, uint32_t slot);
 

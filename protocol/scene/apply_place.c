@@ -25,6 +25,23 @@ struct target {
         bool went_last;
 };
 
+/* The second choice: nothing is lost if that sibling is not there either. */
+static enum scn_error resolve_before(struct scn_apply *apply, uint32_t moved, struct target *target)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const struct scn_hierarchy *hierarchy = document->hierarchy;
+        uint32_t before = SCN_NONE;
+        const enum scn_error error =
+                scn_document_find_slot(document, &apply->op->before, &apply->path_steps_left, &before);
+        if (error == SCN_OK && before != moved && scn_hierarchy_parent(hierarchy, before) == target->parent) {
+                const uint32_t previous = scn_hierarchy_previous(hierarchy, before);
+                target->previous =
+                        previous == moved && moved != SCN_NONE ? scn_hierarchy_previous(hierarchy, moved) : previous;
+                target->went_last = false;
+        }
+        return SCN_OK;
+}
+
 /* `moved` is the slot on its way, or SCN_NONE for a new node. */
 static enum scn_error resolve_after(struct scn_apply *apply, uint32_t moved, uint32_t last, struct target *target)
 {
@@ -44,7 +61,8 @@ static enum scn_error resolve_after(struct scn_apply *apply, uint32_t moved, uin
         }
         target->went_last = error != SCN_OK || scn_hierarchy_parent(document->hierarchy, after) != target->parent;
         target->previous = target->went_last ? last : after;
-        return SCN_OK;
+        return target->went_last && apply->op->before.kind != SCN_REF_NONE ? resolve_before(apply, moved, target)
+                                                                           : SCN_OK;
 }
 
 static void resolve_index(struct scn_apply *apply, uint32_t moved, uint32_t last, struct target *target)
@@ -162,7 +180,8 @@ static enum scn_error collect_properties(struct scn_apply *apply, struct scn_nod
                 bool is_known;
                 const uint32_t index = scn_props_find(node->props, property->key, &is_known);
                 error = is_known ? scn_apply_refuse(apply, SCN_E_DUPLICATE_KEY, SCN_FIELD_PROPERTY)
-                                 : scn_props_reserve(node, i + 1);
+                        : op->writers != NULL && index != i ? SCN_E_BAD_OP /* its writers would go astray */
+                                                            : scn_props_reserve(node, i + 1);
                 if (error != SCN_OK) {
                         scn_free(prop.text);
                         return error;
@@ -261,7 +280,7 @@ static enum scn_error record_add(struct scn_apply *apply, struct scn_new_node *n
 
 static enum scn_error check_new_trs(struct scn_apply *apply, struct scn_trs *trs, uint32_t *flags)
 {
-        const uint32_t fields = apply->op->fields;
+        const uint32_t fields = apply->fields;
         struct scn_trs given = apply->op->trs;
         const enum scn_error error = scn_apply_check_trs(apply, fields, &given, flags);
         if (error != SCN_OK) {
@@ -447,7 +466,9 @@ enum scn_error scn_apply_move(struct scn_apply *apply)
                 return SCN_OK;
         }
         struct scn_trs trs = scn_hierarchy_local(document->hierarchy, slot);
-        if (apply->op->keep_world && is_elsewhere) {
+        if (apply->op->condition != NULL) {
+                trs = scn_trs_merge(&trs, &apply->op->trs, apply->fields & SCN_FIELDS_TRS);
+        } else if (apply->op->keep_world && is_elsewhere) {
                 error = keep_world(apply, slot, target.parent, &trs, &residual);
                 if (error == SCN_OK) {
                         error = check_kept_trs(apply, slot, &trs);
@@ -480,8 +501,7 @@ static enum scn_error check_node(struct scn_apply *apply, uint32_t slot)
         return error;
 }
 
-/* The last change of anything here or below. */
-static scn_revision last_change(const struct scn_node *node)
+scn_revision scn_apply_last_change(const struct scn_node *node)
 {
         scn_revision latest = 0;
         for (int channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {
@@ -498,20 +518,12 @@ static enum scn_error check_subtree(struct scn_apply *apply, uint32_t top)
         const bool is_known = apply->edit->base >= document->horizon;
         uint32_t at = apply->edit->is_strict ? top : SCN_NONE;
         while (at != SCN_NONE) {
-                const bool is_quiet = is_known && last_change(scn_node_at(document, at)) <= apply->edit->base;
+                const bool is_quiet = is_known && scn_apply_last_change(scn_node_at(document, at)) <= apply->edit->base;
                 const enum scn_error error = is_quiet ? SCN_OK : check_node(apply, at);
                 if (error != SCN_OK) {
                         return error;
                 }
-                const uint32_t child = is_quiet ? SCN_NONE : scn_hierarchy_first_child(hierarchy, at);
-                if (child != SCN_NONE) {
-                        at = child;
-                        continue;
-                }
-                while (at != top && scn_hierarchy_next(hierarchy, at) == SCN_NONE) {
-                        at = scn_hierarchy_parent(hierarchy, at);
-                }
-                at = at == top ? SCN_NONE : scn_hierarchy_next(hierarchy, at);
+                at = is_quiet ? scn_hierarchy_walk_past(hierarchy, top, at) : scn_hierarchy_walk(hierarchy, top, at);
         }
         return SCN_OK;
 }

@@ -91,7 +91,7 @@ static enum scn_error check_transform_stamps(struct scn_apply *apply, uint32_t s
 enum scn_error scn_apply_transform(struct scn_apply *apply)
 {
         const struct scn_document *document = apply->mutation.document;
-        const uint32_t fields = apply->op->fields & SCN_FIELDS_TRS;
+        const uint32_t fields = apply->fields & SCN_FIELDS_TRS;
         struct scn_trs trs = apply->op->trs;
         uint32_t flags = 0;
         uint32_t slot;
@@ -125,6 +125,7 @@ enum scn_error scn_apply_transform(struct scn_apply *apply)
         record->flags = flags;
         record->id = node->id;
         record->uid = node->uid;
+        record->as.transform.parent = scn_uid_at(document, scn_hierarchy_parent(document->hierarchy, slot));
         record->as.transform.before = before;
         record->as.transform.after = after;
         for (uint32_t i = 0; i < 3; i++) {
@@ -274,6 +275,9 @@ static enum scn_error record_set(struct scn_apply *apply, uint32_t slot, const s
         if (before != NULL) {
                 record->as.set.before = scn_prop_view(before->text).value;
                 record->as.set.writer_before = scn_stamp_writer(before->stamp);
+        } else if (apply->op->condition != NULL) {
+                /* Left empty, and that is forgotten: it counted as written by whom the condition says. */
+                record->as.set.writer_before = apply->op->condition->writers[SCN_FIELD_PROPERTY];
         }
         return SCN_OK;
 }

@@ -48,6 +48,7 @@ void scn_changes_destroy(struct scn_changes *changes)
                 changes->arena = next;
         }
         scn_free(changes->records);
+        scn_free(changes->skips);
         scn_free(changes->log);
         scn_free(changes);
 }
@@ -56,7 +57,8 @@ void scn_changes_destroy(struct scn_changes *changes)
 void scn_changes_release(struct scn_document *document, struct scn_changes *changes)
 {
         const bool is_small = changes->arena_bytes <= ARENA_CHUNK_BYTES &&
-                changes->log_capacity <= LOG_SPARE_WORDS_MAX && changes->records_capacity <= 64;
+                changes->log_capacity <= LOG_SPARE_WORDS_MAX && changes->records_capacity <= 64 &&
+                changes->skips_capacity <= 64;
         if (!is_small || document->spare_count == SPARE_CHANGES_MAX) {
                 scn_changes_destroy(changes);
                 return;
@@ -65,6 +67,7 @@ void scn_changes_release(struct scn_document *document, struct scn_changes *chan
                 changes->arena->used = 0;
         }
         changes->records_count = 0;
+        changes->skips_count = 0;
         changes->log_count = 0;
         changes->is_outstanding = false;
         changes->older = NULL;
@@ -161,8 +164,20 @@ const struct scn_change *scn_changes_get(const struct scn_changes *changes, uint
         return changes->records[index];
 }
 
+uint32_t scn_changes_skips_count(const struct scn_changes *changes)
+{
+        return (uint32_t)changes->skips_count;
+}
+
+const struct scn_skip *scn_changes_skip(const struct scn_changes *changes, uint32_t index)
+{
+        SCN_ASSERT(index < changes->skips_count);
+        return &changes->skips[index];
+}
+
 size_t scn_changes_bytes(const struct scn_changes *changes)
 {
         return sizeof *changes + changes->garbage_bytes + changes->arena_bytes +
-                changes->log_capacity * sizeof *changes->log + changes->records_capacity * sizeof(void *);
+                changes->log_capacity * sizeof *changes->log + changes->records_capacity * sizeof(void *) +
+                changes->skips_capacity * sizeof *changes->skips;
 }

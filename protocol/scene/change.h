@@ -15,6 +15,8 @@
 
 #include "protocol/scene/edit.h"
 
+#include <scn/error.h>
+
 /* A place as records, deltas, digest and files have it. `next` is only told so that undo of a removal can find
  * its way when `previous` is gone. None = there is none. */
 struct scn_place {
@@ -58,6 +60,7 @@ struct scn_change_move {
 };
 
 struct scn_change_transform {
+        struct scn_uid parent; /* then; none: of the root */
         struct scn_trs before;
         struct scn_trs after;
         scn_revision writer_before[3]; /* of T, R, S */
@@ -102,6 +105,18 @@ uint32_t scn_changes_mask(const struct scn_changes *changes);
 uint32_t scn_changes_count(const struct scn_changes *changes);
 /* index < count (asserts). */
 const struct scn_change *scn_changes_get(const struct scn_changes *changes, uint32_t index);
+/* What a condition kept from being taken back. */
+struct scn_skip {
+        uint32_t op;           /* index */
+        enum scn_error reason; /* SUPERSEDED: another writer; STALE_PARENT; GONE; what refuses a move */
+        enum scn_field field;
+        struct scn_uid node;
+        struct scn_slice key;  /* field == property */
+        scn_revision revision; /* SUPERSEDED, STALE_PARENT: of the change that is in the way */
+};
+uint32_t scn_changes_skips_count(const struct scn_changes *changes);
+/* index < count (asserts). */
+const struct scn_skip *scn_changes_skip(const struct scn_changes *changes, uint32_t index);
 /* Bytes of memory it holds, for a room's turn to bound what it has in flight. */
 size_t scn_changes_bytes(const struct scn_changes *changes);
 

@@ -125,7 +125,7 @@ static enum scn_error add_root(struct scn_document *document, struct scn_uid uid
         if (error != SCN_OK) {
                 return error;
         }
-        struct scn_mutation mutation = {document, changes, 0, 0, 0};
+        struct scn_mutation mutation = {document, changes, 0, 0, 0, NULL};
         struct scn_new_node root = {
                 .id = 1,
                 .uid = uid,

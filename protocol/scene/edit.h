@@ -55,6 +55,17 @@ struct scn_property {
         struct scn_slice value; /* one msgpack object, any spelling; data == NULL: removed */
 };
 
+/* An op that takes something back does so only where nobody has written since (DESIGN §6, undo). Where a condition
+ * does not hold the op, or the one field, is skipped, and scn_changes_skip() tells. */
+struct scn_condition {
+        scn_revision since;          /* the revision whose change is taken back */
+        const scn_revision *writers; /* whom the fields must count as written by: by enum scn_field, up to PROPERTY */
+        struct scn_uid parent;       /* transform: the parent then. remove: one that goes itself, and with it all that
+                                      * is under it; none: no such */
+        bool was_emptied;            /* set: the key was left empty, which the horizon may have passed */
+        bool is_forced;              /* remove: whoever has written or filled the subtree */
+};
+
 /* What each kind reads is said behind the field; the rest is ignored. */
 struct scn_op {
         enum scn_op_kind kind;
@@ -62,6 +73,7 @@ struct scn_op {
         struct scn_node_ref parent; /* add, move: required. transform: the parent its numbers are meant in, or NONE */
         enum scn_place_kind place;  /* add, move */
         struct scn_node_ref after;
+        struct scn_node_ref before; /* where that sibling is not there: before this one, if it is */
         uint32_t index;
         struct scn_uid uid;    /* add: none = the document chooses */
         scn_node_id id;        /* add: 0 = the next; a journal's replay says which, never below the next */
@@ -74,6 +86,10 @@ struct scn_op {
         struct scn_slice value; /* set: data == NULL removes the key */
         bool keep_world;        /* move: the server computes the local transform anew */
         bool is_lossy;          /* move: a result that would shear is accepted */
+        /* Whom the fields count as written by; NULL: the edit's step. By enum scn_field; set: up to PROPERTY; add:
+         * with those of the properties behind, which must then be sorted by key. */
+        const scn_revision *writers;
+        const struct scn_condition *condition; /* NULL: none. move: fields and trs are then taken back with it */
 };
 
 struct scn_edit {
@@ -85,6 +101,9 @@ struct scn_edit {
         bool has_base;         /* base: the revision the client had seen */
         bool is_strict;        /* needs base: fields this edit writes must not have changed since, by others */
         scn_revision base;
+        /* With conditions: whether a step is one of the author who takes back. */
+        bool (*is_own)(void *data, scn_revision step);
+        void *is_own_data;
 };
 
 /* Why an edit was refused, for the answer: which op, which node, what was in the way. Pointers are valid until

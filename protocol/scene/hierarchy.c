@@ -195,10 +195,14 @@ void scn_hierarchy_set_local(struct scn_hierarchy *hierarchy, uint32_t slot, con
 uint32_t scn_hierarchy_walk(const struct scn_hierarchy *hierarchy, uint32_t top, uint32_t slot)
 {
         SCN_ASSERT(slot < hierarchy->slot_count);
-        const struct scn_hierarchy_links *links = hierarchy->links;
+        const uint32_t child = hierarchy->links[slot].first_child;
+        return child != SCN_SLOT_NONE ? child : scn_hierarchy_walk_past(hierarchy, top, slot);
+}
 
-        if (links[slot].first_child != SCN_SLOT_NONE)
-                return links[slot].first_child;
+uint32_t scn_hierarchy_walk_past(const struct scn_hierarchy *hierarchy, uint32_t top, uint32_t slot)
+{
+        SCN_ASSERT(slot < hierarchy->slot_count);
+        const struct scn_hierarchy_links *links = hierarchy->links;
         while (slot != top) {
                 if (links[slot].next != SCN_SLOT_NONE)
                         return links[slot].next;

@@ -82,6 +82,8 @@ static inline uint32_t scn_hierarchy_children_count(const struct scn_hierarchy *
 /* The next slot of a walk over the subtree of `top`, parents before children, siblings in order; `top` itself
  * is where the walk begins. SCN_SLOT_NONE at the end. */
 uint32_t scn_hierarchy_walk(const struct scn_hierarchy *hierarchy, uint32_t top, uint32_t slot);
+/* The same, but what is below `slot` is left out. */
+uint32_t scn_hierarchy_walk_past(const struct scn_hierarchy *hierarchy, uint32_t top, uint32_t slot);
 /* The same walk backwards: begin at scn_hierarchy_walk_last(top); `top` comes last, then SCN_SLOT_NONE. */
 uint32_t scn_hierarchy_walk_last(const struct scn_hierarchy *hierarchy, uint32_t top);
 uint32_t scn_hierarchy_walk_back(const struct scn_hierarchy *hierarchy, uint32_t top, uint32_t slot);

@@ -81,7 +81,8 @@ static enum scn_error touch(struct scn_mutation *mutation, uint32_t slot, enum s
 static enum scn_error set_stamp(struct scn_mutation *mutation, uint32_t slot, enum scn_field field)
 {
         struct scn_stamp *stamp = &scn_node_at(mutation->document, slot)->stamps[field];
-        const struct scn_stamp made = scn_stamp_make(mutation->revision, mutation->writer, mutation->client);
+        const struct scn_stamp made =
+                scn_stamp_make(mutation->revision, scn_mutation_writer(mutation, field), mutation->client);
         if (stamp->revision_client == made.revision_client && stamp->writer_client == made.writer_client) {
                 return SCN_OK;
         }
@@ -216,7 +217,8 @@ enum scn_error scn_mutate_property(struct scn_mutation *mutation, uint32_t slot,
                 scn_free(text);
                 return SCN_E_NO_MEMORY;
         }
-        struct scn_prop prop = {scn_stamp_make(mutation->revision, mutation->writer, mutation->client), text};
+        const scn_revision writer = scn_mutation_writer(mutation, SCN_FIELD_PROPERTY);
+        struct scn_prop prop = {scn_stamp_make(mutation->revision, writer, mutation->client), text};
         struct scn_prop before = is_known ? node->props->items[index] : (struct scn_prop){{0, 0}, NULL};
         struct scn_digest *sum = &document->digests.channels[SCN_CHANNEL_PROPERTIES];
         digest_property(sum, node, before.text, false);
@@ -405,17 +407,18 @@ void scn_new_node_finish(struct scn_new_node *new)
 static void fill_node(struct scn_mutation *mutation, uint32_t slot, struct scn_new_node *new)
 {
         struct scn_node *node = scn_node_at(mutation->document, slot);
-        const struct scn_stamp stamp = scn_stamp_make(mutation->revision, mutation->writer, mutation->client);
         node->id = new->id;
         node->uid = new->uid;
         node->birth = mutation->revision;
         node->name = new->name;
         node->props = new->props;
-        for (int field = 0; field < SCN_FIELD_COUNT; field++) {
-                node->stamps[field] = stamp;
+        for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
+                node->stamps[field] =
+                        scn_stamp_make(mutation->revision, scn_mutation_writer(mutation, field), mutation->client);
         }
         for (uint32_t i = 0; node->props != NULL && i < node->props->count; i++) {
-                node->props->items[i].stamp = stamp;
+                node->props->items[i].stamp = scn_stamp_make(
+                        mutation->revision, scn_mutation_writer(mutation, SCN_FIELD_COUNT + i), mutation->client);
                 node->props->revision = mutation->revision;
         }
         for (int channel = 0; channel < SCN_CHANNEL_COUNT; channel++) {

@@ -31,6 +31,9 @@ struct scn_changes {
         size_t records_capacity;
         struct scn_arena_chunk *arena; /* newest chunk first */
         size_t arena_bytes;
+        struct scn_skip *skips; /* owned */
+        size_t skips_count;
+        size_t skips_capacity;
         uint64_t record_bytes; /* of the records as stored, estimated; see SCN_LIMIT record_bytes_max */
 
         uint64_t *log; /* owned */
@@ -54,8 +57,15 @@ struct scn_mutation {
         struct scn_changes *changes;
         scn_revision revision; /* being made */
         scn_revision writer;
-        uint32_t client; /* number */
+        uint32_t client;             /* number */
+        const scn_revision *writers; /* of the op; NULL: writer for all its fields */
 };
+
+/* Whom a field counts as written by. The fields of a new node's properties follow the fixed ones. */
+static inline scn_revision scn_mutation_writer(const struct scn_mutation *mutation, uint32_t field)
+{
+        return mutation->writers == NULL ? mutation->writer : mutation->writers[field];
+}
 
 /* Takes a spare object or a new one and notes the document as it is. SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_changes_begin(struct scn_document *document, struct scn_changes **changes_out);

@@ -359,7 +359,7 @@ static enum scn_error apply_to(struct scn_document *document, const struct scn_d
         if (error != SCN_OK) {
                 return error;
         }
-        struct replica replica = {{document, changes, delta->to, 0, 0}, delta};
+        struct replica replica = {{document, changes, delta->to, 0, 0, NULL}, delta};
         error = apply_changes(&replica);
         if (error != SCN_OK) {
                 scn_changes_roll_back(document, changes);

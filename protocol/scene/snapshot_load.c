@@ -162,6 +162,21 @@ static bool has_marks_below(const struct scn_node *parent, const struct scn_snap
         return is_good;
 }
 
+/* Grows by doubling, to what the header claims: by steps, large tables would be copied again and again, and at once, a
+ * damaged header would take what there is. */
+static enum scn_error reserve_nodes(struct scn_snapshot_loader *loader)
+{
+        struct scn_document *document = loader->document;
+        const uint32_t count = document->nodes_count;
+        const uint32_t left = loader->header.nodes_count - count;
+        const uint32_t extra = count == 0 ? 1 : left < count ? left : count;
+        if ((count & (count - 1)) != 0) {
+                return scn_table_reserve(document, 1);
+        }
+        const enum scn_error error = scn_hierarchy_reserve(document->hierarchy, count + extra);
+        return error == SCN_OK ? scn_table_reserve(document, extra) : error;
+}
+
 static enum scn_error load_node(struct scn_snapshot_loader *loader, const struct scn_snapshot_node *row)
 {
         struct scn_document *document = loader->document;
@@ -177,7 +192,7 @@ static enum scn_error load_node(struct scn_snapshot_loader *loader, const struct
         }
         struct scn_text *name = row->name.data == NULL ? NULL : scn_text_create(row->name);
         uint32_t slot;
-        if ((row->name.data != NULL && name == NULL) || scn_table_reserve(document, 1) != SCN_OK ||
+        if ((row->name.data != NULL && name == NULL) || reserve_nodes(loader) != SCN_OK ||
                 scn_table_take_slot(document, &slot) != SCN_OK) {
                 scn_free(name);
                 return SCN_E_NO_MEMORY;

@@ -25,8 +25,16 @@ enum op_key {
         KEY_LOSSY,
 };
 
+void scn_ops_reset(struct scn_ops *ops)
+{
+        ops->count = 0;
+        ops->properties_count = 0;
+        scn_arena_finish(&ops->arena);
+}
+
 void scn_ops_finish(struct scn_ops *ops)
 {
+        scn_arena_finish(&ops->arena);
         scn_free(ops->ops);
         scn_free(ops->properties);
         *ops = (struct scn_ops){0};

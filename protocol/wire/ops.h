@@ -20,6 +20,7 @@
  *   14 lossy   true = give up shear                           move
  */
 
+#include "protocol/base/arena.h"
 #include "protocol/scene/edit.h"
 #include "protocol/wire/pack.h"
 
@@ -33,8 +34,11 @@ struct scn_ops {
         struct scn_property *properties;
         size_t properties_count;
         size_t properties_capacity;
+        struct scn_arena arena; /* what ops made from change records need besides */
 };
 
+/* Empties it, for the next edit; what it has once needed is kept. */
+void scn_ops_reset(struct scn_ops *ops);
 void scn_ops_finish(struct scn_ops *ops);
 
 /* What was wrong: an op, and the field its numbers are in. */

@@ -56,7 +56,8 @@
         F(m, UINT, number, M, "the client's number, as for an edit")                                                   \
         F(m, UINT, count, O, "steps, 1 if absent")                                                                     \
         F(m, BOOL, force, O, "also where others have built on it")                                                     \
-        F(m, UINT, step, O, "the step to undo, named by its first revision")
+        F(m, UINT, step, O, "the step to undo, named by its first revision")                                           \
+        F(m, BOOL, dry, O, "only say what it would do")
 
 #define SCN_FIELDS_OF_redo(F, m)                                                                                       \
         F(m, UINT, number, M, "the client's number, as for an edit")                                                   \

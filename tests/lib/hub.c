@@ -54,6 +54,7 @@ static void log_text(void *data, enum scn_log_level level, const char *text)
         struct hub *hub = data;
         (void)text;
         hub->errors_logged += level == SCN_LOG_ERROR;
+        hub->warnings_logged += level == SCN_LOG_WARNING;
 }
 
 void hub_restart(struct hub *hub)
@@ -62,7 +63,7 @@ void hub_restart(struct hub *hub)
         const struct scn_server_options options = {
                 .data_path = hub->path,
                 .agent = "hub",
-                .limits = SCN_LIMITS_DEFAULT,
+                .limits = hub->limits,
                 .input_bytes_max = hub->input_bytes_max,
                 .utc_us = utc_us,
                 .monotonic_ms = monotonic_ms,
@@ -78,7 +79,8 @@ void hub_restart(struct hub *hub)
 
 void hub_start(struct hub *hub)
 {
-        *hub = (struct hub){.utc_us = 1700000000000000u, .monotonic_ms = 1000, .random = 42};
+        *hub = (struct hub){
+                .utc_us = 1700000000000000u, .monotonic_ms = 1000, .random = 42, .limits = SCN_LIMITS_DEFAULT};
         (void)snprintf(hub->path, sizeof hub->path, "/tmp/scened-hub-XXXXXX");
         cr_assert_not_null(mkdtemp(hub->path));
         hub_restart(hub);

@@ -18,9 +18,11 @@ struct hub {
         uint64_t utc_us;
         uint64_t monotonic_ms;
         uint64_t random;
+        struct scn_limits limits; /* from the next start on */
         struct scn_job *jobs[HUB_JOBS_MAX];
         size_t jobs_count;
         size_t errors_logged;
+        size_t warnings_logged;
         size_t input_bytes_max; /* from the next start on; 0: the usual */
 };
 

@@ -241,6 +241,7 @@ struct scn_undo {
         uint32_t count;    /* steps; 0: 1 */
         bool force;        /* undo: also where others have built on it */
         scn_revision step; /* undo: this one, named by its first revision; 0: the last */
+        bool is_dry;       /* undo: only say what it would do */
 };
 
 #define SCN_UNDO_INIT                                                                                                  \

@@ -89,6 +89,8 @@ extern "C" {
         X(BAD_AUTHOR, -69, "bad_author", "the client uid belongs to another author") \
         X(NOTHING_TO_UNDO, -70, "nothing_to_undo", "there is nothing of one's own to undo or redo") \
         X(PATH_TOO_LONG, -72, "path_too_long", "the paths look through more siblings than the limit") \
+        X(SUPERSEDED, -73, "superseded", "others have written it since") \
+        X(LOCKED, -74, "locked", "somebody else has locked it") \
         X(BAD_TIME, -71, "bad_time", "the time is not one of the form 2026-01-31T12:00:00Z")
 /* clang-format on */
 

@@ -19,7 +19,7 @@
 
 #define CLIENTS 3u
 #define WINDOW 64u /* edits in flight of one client */
-#define LIFE 400u  /* edits of one client in one life of the daemon: opening still costs the whole history */
+#define LIFE 400u  /* edits of one client in one life of the daemon: at the end all are replayed */
 
 /* One client's life over all the daemon's lives. */
 struct writer {

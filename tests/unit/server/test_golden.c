@@ -214,6 +214,11 @@ static void ask_about_the_rest(struct talk *talk, struct peer *bob)
         hear_from(talk, bob, "failed/closes");
         say(talk, "ping");
         hear(talk, "answer");
+        say(talk, "undo");
+        hear(talk, "applied/undo");
+        (void)peer_expect(&talk->peer, SCN_MESSAGE_delta);
+        say(talk, "redo");
+        hear(talk, "applied/redo");
 }
 
 SCN_TEST(golden, is_what_a_server_says)

@@ -99,6 +99,32 @@ SCN_TEST(journal, lists_each_epoch_with_where_it_began_and_ended)
         scn_test_storage_finish(&test);
 }
 
+SCN_TEST(journal, lists_the_newest_epochs_first_and_no_more_than_asked_for)
+{
+        struct scn_test_storage test;
+        struct scn_journal_epoch epochs[4];
+        uint32_t count;
+
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_journal_list_epochs(journal, epochs, 4, &count, NULL));
+        cr_assert_eq(count, 0);
+        SCN_TEST_OK(scn_journal_begin_epoch(journal, 7, 100, NULL));
+        SCN_TEST_OK(scn_test_append(journal, 1, 5, &small, NULL));
+        SCN_TEST_OK(scn_journal_begin_epoch(journal, 6, 200, NULL));
+        SCN_TEST_OK(scn_journal_begin_epoch(journal, 8, 300, NULL));
+        SCN_TEST_OK(scn_journal_list_epochs(journal, epochs, 4, &count, NULL));
+        cr_assert_eq(count, 3);
+        cr_assert(epochs[0].id == 8 && epochs[0].began == 5 && epochs[0].ended == SCN_REVISION_MAX);
+        cr_assert(epochs[1].id == 6 && epochs[1].began == 5 && epochs[1].ended == 5);
+        cr_assert(epochs[2].id == 7 && epochs[2].began == 0 && epochs[2].ended == 5 && epochs[2].time_us == 100);
+        SCN_TEST_OK(scn_journal_list_epochs(journal, epochs, 2, &count, NULL));
+        cr_assert_eq(count, 2);
+        cr_assert_eq(epochs[1].id, 6);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
 SCN_TEST(journal, refuses_an_epoch_that_was_there_before)
 {
         struct scn_test_storage test;

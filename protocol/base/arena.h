@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
-#ifndef SCN_CLIENT_SCENECTL_ARENA_H
-#define SCN_CLIENT_SCENECTL_ARENA_H
+#ifndef SCN_BASE_ARENA_H
+#define SCN_BASE_ARENA_H
 
-/* Bytes that live and end together: names and values of a file being read. Addresses stay. Bounded by what is put
- * in, which the file's own size bounds. */
+/* Memory that lives and ends together: names and values of a file being read, what belongs to a list of ops.
+ * Addresses stay. Bounded by what is put in, which the input's own size bounds. */
 
 #include <scn/types.h>
+
+#include <stddef.h>
 
 struct scn_arena_block;
 
@@ -17,6 +19,8 @@ struct scn_arena {
 };
 
 void scn_arena_finish(struct scn_arena *arena);
+/* `size` bytes, aligned for any plain type; NULL if memory is out. */
+void *scn_arena_alloc(struct scn_arena *arena, size_t size);
 /* A copy with an address of its own, also of nothing; data == NULL if memory is out. */
 struct scn_slice scn_arena_copy(struct scn_arena *arena, const void *bytes, uint32_t size);
 

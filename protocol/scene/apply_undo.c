@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Conditions: an op that takes a change back does so only where nobody has written since (DESIGN §6). */
+
+#include "protocol/scene/apply.h"
+
+#include <string.h>
+
+enum scn_error scn_apply_skip(
+        struct scn_apply *apply, enum scn_error reason, enum scn_field field, scn_revision revision)
+{
+        struct scn_changes *changes = apply->mutation.changes;
+        const struct scn_slice key = field == SCN_FIELD_PROPERTY ? apply->op->key : (struct scn_slice){NULL, 0};
+        uint8_t *copy = scn_changes_alloc(changes, key.size);
+        if (copy == NULL ||
+                !scn_grow((void **)&changes->skips, &changes->skips_capacity, sizeof *changes->skips,
+                        changes->skips_count + 1, SIZE_MAX)) {
+                return SCN_E_NO_MEMORY;
+        }
+        if (key.size > 0) {
+                memcpy(copy, key.data, key.size);
+        }
+        changes->skips[changes->skips_count++] = (struct scn_skip){
+                .op = apply->op_index,
+                .reason = reason,
+                .field = field,
+                .node = apply->refusal->node,
+                .key = {key.data == NULL ? NULL : copy, key.size},
+                .revision = revision,
+        };
+        return SCN_OK;
+}
+
+static bool is_by_others(const struct scn_apply *apply, struct scn_stamp stamp)
+{
+        const struct scn_edit *edit = apply->edit;
+        return scn_stamp_revision(stamp) > apply->op->condition->since &&
+                !edit->is_own(edit->is_own_data, scn_stamp_writer(stamp));
+}
+
+/* Those of the op's fixed fields that still count as written by whom they should; the others are skipped. */
+static enum scn_error keep_own_fields(struct scn_apply *apply, const struct scn_node *node, uint32_t fields)
+{
+        enum scn_error error = SCN_OK;
+        for (uint32_t field = 0; field < SCN_FIELD_COUNT && error == SCN_OK; field++) {
+                const struct scn_stamp stamp = node->stamps[field];
+                if ((fields >> field & 1) != 0 && scn_stamp_writer(stamp) != apply->op->condition->writers[field]) {
+                        apply->fields &= ~(1u << field);
+                        error = scn_apply_skip(
+                                apply, SCN_E_SUPERSEDED, (enum scn_field)field, scn_stamp_revision(stamp));
+                }
+        }
+        return error;
+}
+
+static enum scn_error check_transform(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const struct scn_node *node = scn_node_at(document, slot);
+        const struct scn_uid parent = scn_uid_at(document, scn_hierarchy_parent(document->hierarchy, slot));
+        if (!scn_uid_equal(parent, apply->op->condition->parent)) {
+                *goes_on_out = false;
+                return scn_apply_skip(
+                        apply, SCN_E_STALE_PARENT, SCN_FIELD_PLACE, scn_stamp_revision(node->stamps[SCN_FIELD_PLACE]));
+        }
+        const enum scn_error error = keep_own_fields(apply, node, apply->op->fields & SCN_FIELDS_TRS);
+        *goes_on_out = (apply->fields & SCN_FIELDS_TRS) != 0;
+        return error;
+}
+
+/* A move and the transform that came with it go together: not if others have written the transform. */
+static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
+{
+        const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
+        const struct scn_stamp place = node->stamps[SCN_FIELD_PLACE];
+        *goes_on_out = scn_stamp_writer(place) == apply->op->condition->writers[SCN_FIELD_PLACE];
+        if (!*goes_on_out) {
+                return scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PLACE, scn_stamp_revision(place));
+        }
+        for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE; field++) {
+                if (is_by_others(apply, node->stamps[field])) {
+                        *goes_on_out = false;
+                        return scn_apply_skip(apply, SCN_E_SUPERSEDED, (enum scn_field)field,
+                                scn_stamp_revision(node->stamps[field]));
+                }
+        }
+        return keep_own_fields(apply, node, apply->op->fields & SCN_FIELDS_TRS);
+}
+
+static enum scn_error check_rename(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
+{
+        const struct scn_stamp stamp = scn_node_at(apply->mutation.document, slot)->stamps[SCN_FIELD_NAME];
+        *goes_on_out = scn_stamp_writer(stamp) == apply->op->condition->writers[SCN_FIELD_NAME];
+        return *goes_on_out ? SCN_OK
+                            : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_NAME, scn_stamp_revision(stamp));
+}
+
+static enum scn_error check_set(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
+{
+        const struct scn_condition *condition = apply->op->condition;
+        const struct scn_props *props = scn_node_at(apply->mutation.document, slot)->props;
+        bool is_known;
+        const uint32_t index = scn_props_find(props, apply->op->key, &is_known);
+        const struct scn_stamp stamp = is_known ? props->items[index].stamp : (struct scn_stamp){0, 0};
+        *goes_on_out =
+                is_known ? scn_stamp_writer(stamp) == condition->writers[SCN_FIELD_PROPERTY] : condition->was_emptied;
+        return *goes_on_out ? SCN_OK
+                            : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PROPERTY, scn_stamp_revision(stamp));
+}
+
+/* Whether others have written a node since; the refusal then says what and when. */
+static bool is_node_by_others(struct scn_apply *apply, uint32_t slot)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const struct scn_node *node = scn_node_at(document, slot);
+        struct scn_stamp stamp = {0, 0};
+        uint32_t field = 0;
+        while (field < SCN_FIELD_COUNT && !is_by_others(apply, node->stamps[field])) {
+                field++;
+        }
+        if (field < SCN_FIELD_COUNT) {
+                stamp = node->stamps[field];
+        }
+        for (uint32_t i = 0; node->props != NULL && i < node->props->count && stamp.revision_client == 0; i++) {
+                if (is_by_others(apply, node->props->items[i].stamp)) {
+                        stamp = node->props->items[i].stamp;
+                        apply->refusal->key = scn_prop_view(node->props->items[i].text).key;
+                }
+        }
+        if (stamp.revision_client == 0) {
+                return false;
+        }
+        apply->refusal->node = node->uid;
+        apply->refusal->field = (enum scn_field)field;
+        apply->refusal->other = document->clients[scn_stamp_client(stamp)];
+        apply->refusal->revision = scn_stamp_revision(stamp);
+        return true;
+}
+
+/* Looks only where something has changed since. */
+static bool is_subtree_by_others(struct scn_apply *apply, uint32_t top)
+{
+        const struct scn_document *document = apply->mutation.document;
+        uint32_t at = top;
+        while (at != SCN_NONE) {
+                const bool is_quiet = scn_apply_last_change(scn_node_at(document, at)) <= apply->op->condition->since;
+                if (!is_quiet && is_node_by_others(apply, at)) {
+                        return true;
+                }
+                at = is_quiet ? scn_hierarchy_walk_past(document->hierarchy, top, at)
+                              : scn_hierarchy_walk(document->hierarchy, top, at);
+        }
+        return false;
+}
+
+static enum scn_error check_remove(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const struct scn_condition *condition = apply->op->condition;
+        const struct scn_uid parent = scn_uid_at(document, scn_hierarchy_parent(document->hierarchy, slot));
+        *goes_on_out = scn_uid_is_none(condition->parent) || !scn_uid_equal(parent, condition->parent);
+        if (!*goes_on_out || condition->is_forced) {
+                return SCN_OK;
+        }
+        return is_subtree_by_others(apply, slot) ? SCN_E_SUPERSEDED : SCN_OK;
+}
+
+enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_out)
+{
+        uint32_t slot;
+        *goes_on_out = true;
+        if (apply->op->kind == SCN_OP_ADD) {
+                return SCN_OK;
+        }
+        const enum scn_error error = scn_apply_find_node(apply, &slot);
+        if (error == SCN_E_GONE || error == SCN_E_NO_NODE) {
+                *goes_on_out = false;
+                return scn_apply_skip(apply, error, SCN_FIELD_PLACE, 0);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        switch (apply->op->kind) {
+        case SCN_OP_TRANSFORM:
+                return check_transform(apply, slot, goes_on_out);
+        case SCN_OP_MOVE:
+                return check_move(apply, slot, goes_on_out);
+        case SCN_OP_RENAME:
+                return check_rename(apply, slot, goes_on_out);
+        case SCN_OP_SET:
+                return check_set(apply, slot, goes_on_out);
+        case SCN_OP_REMOVE:
+                return check_remove(apply, slot, goes_on_out);
+        case SCN_OP_ADD:
+        case SCN_OP_COUNT:
+                break;
+        }
+        return SCN_E_BAD_OP;
+}

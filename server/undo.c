@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "server/undo.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+#include "server/answer.h"
+#include "server/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SKIPS_TOLD_MAX 100u
+/* Of one step's records in memory. */
+#define STEP_BYTES_MAX (256u << 20)
+
+/* A step to take back or bring back, and where its ops end. */
+struct wanted {
+        struct scn_step step;
+        scn_revision by; /* redo: the transaction that took it back */
+        size_t ops_end;
+};
+
+/* Who made a revision: for the skips. */
+struct head {
+        scn_revision revision;
+        int64_t time_us;
+        struct scn_slice author; /* in the ops' arena; data == NULL: not known */
+};
+
+struct scn_undo {
+        struct scn_author *author; /* the room's */
+        uint64_t author_changes;   /* as it was when the steps were chosen */
+        enum scn_cause cause;
+        bool is_forced;
+        bool is_dry;
+        bool is_read;     /* the records are there */
+        bool wants_heads; /* what is to be known about skips has been noted in heads */
+        enum scn_error error;
+        struct wanted *wanted;
+        size_t wanted_count;
+        struct scn_ops ops;
+        scn_revision *op_steps;
+        scn_revision *steps;
+        struct scn_journal_page **pages;
+        size_t pages_count, pages_capacity;
+        struct head heads[SKIPS_TOLD_MAX];
+        uint32_t heads_count;
+        struct scn_edit edit;
+        struct scn_buffer summary;
+};
+
+void scn_undo_destroy(struct scn_undo *undo)
+{
+        if (undo == NULL) {
+                return;
+        }
+        for (size_t i = 0; i < undo->pages_count; i++) {
+                scn_journal_page_destroy(undo->pages[i]);
+        }
+        scn_ops_finish(&undo->ops);
+        scn_buffer_finish(&undo->summary);
+        scn_free(undo->pages);
+        scn_free(undo->op_steps);
+        scn_free(undo->steps);
+        scn_free(undo->wanted);
+        scn_free(undo);
+}
+
+/* --- On a worker --- */
+
+enum job_kind {
+        JOB_PAST,    /* what the author can undo at all */
+        JOB_RECORDS, /* the steps' records, as ops */
+        JOB_HEADS,   /* who was in the way */
+};
+
+struct undo_job {
+        struct scn_job job;
+        enum job_kind kind;
+        struct scn_server *server;
+        uint64_t session;
+        struct scn_slice name; /* owned bytes, like author */
+        struct scn_slice author;
+        scn_revision opened; /* the past ends here */
+        struct scn_steps past;
+        struct scn_undo *undo; /* owned while the job is under way */
+};
+
+/* The uids that a step added, sorted. */
+struct added {
+        struct scn_uid *uids;
+        size_t count, capacity;
+};
+
+static int compare_uids(const void *a, const void *b)
+{
+        return memcmp(a, b, sizeof(struct scn_uid));
+}
+
+static bool is_added(void *data, struct scn_uid uid)
+{
+        const struct added *added = data;
+        return added->count > 0 && bsearch(&uid, added->uids, added->count, sizeof uid, compare_uids) != NULL;
+}
+
+static enum scn_error read_transaction(struct scn_journal *journal, struct scn_undo *undo, scn_revision revision)
+{
+        const struct scn_journal_range range = {.from = revision, .to = revision, .transactions_max = 1};
+        struct scn_journal_page *page = NULL;
+        if (!scn_grow((void **)&undo->pages, &undo->pages_capacity, sizeof *undo->pages, undo->pages_count + 1,
+                    SIZE_MAX)) {
+                return SCN_E_NO_MEMORY;
+        }
+        enum scn_error error = scn_journal_read(journal, &range, &page, NULL);
+        if (error == SCN_OK && scn_journal_page_count(page) != 1) {
+                scn_journal_page_destroy(page);
+                error = SCN_E_CORRUPT;
+        }
+        if (error == SCN_OK) {
+                undo->pages[undo->pages_count++] = page;
+        }
+        return error;
+}
+
+static bool is_of_step(const struct scn_journal_transaction *transaction, struct scn_slice author, scn_revision step)
+{
+        return transaction->step == step && transaction->cause != SCN_CAUSE_UNDO &&
+                transaction->cause != SCN_CAUSE_REDO && transaction->author.size == author.size &&
+                memcmp(transaction->author.data, author.data, author.size) == 0;
+}
+
+/* The transactions of a group, among those of others: heads first, for only its own are worth their records. */
+static enum scn_error read_step(
+        struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
+{
+        enum scn_error error = SCN_OK;
+        scn_revision next = wanted->step.first;
+        if (wanted->by != 0) {
+                return read_transaction(journal, undo, wanted->by);
+        }
+        while (error == SCN_OK && next <= wanted->step.last) {
+                const struct scn_journal_range range = {.from = next, .to = wanted->step.last, .without_records = true};
+                struct scn_journal_page *page = NULL;
+                error = scn_journal_read(journal, &range, &page, NULL);
+                const uint32_t count = error == SCN_OK ? scn_journal_page_count(page) : 0;
+                for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
+                        const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
+                        if (is_of_step(transaction, author, wanted->step.first)) {
+                                error = read_transaction(journal, undo, transaction->revision);
+                        }
+                }
+                scn_journal_page_destroy(page);
+                next += count;
+                error = error == SCN_OK && count == 0 ? SCN_E_CORRUPT : error;
+        }
+        return error;
+}
+
+/* Whether a record belongs to the step: a transaction that took back several has the records of all. */
+static bool is_about(const struct scn_journal_record *record, const struct wanted *wanted)
+{
+        scn_revision step;
+        return wanted->by == 0 || (scn_record_step(record, &step) == SCN_OK && step == wanted->step.first);
+}
+
+static enum scn_error collect_added(
+        const struct scn_undo *undo, size_t first_page, const struct wanted *wanted, struct added *added)
+{
+        uint64_t bytes = 0;
+        for (size_t page = first_page; page < undo->pages_count; page++) {
+                const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[page], 0);
+                for (uint32_t i = 0; i < transaction->records_count; i++) {
+                        const struct scn_journal_record *record = &transaction->records[i];
+                        bytes += (uint64_t)record->before.size + record->after.size;
+                        if (record->kind != SCN_OP_ADD || !is_about(record, wanted)) {
+                                continue;
+                        }
+                        if (!scn_grow((void **)&added->uids, &added->capacity, sizeof *added->uids, added->count + 1,
+                                    SIZE_MAX)) {
+                                return SCN_E_NO_MEMORY;
+                        }
+                        added->uids[added->count++] = record->node;
+                }
+        }
+        if (added->count > 0) {
+                qsort(added->uids, added->count, sizeof *added->uids, compare_uids);
+        }
+        return bytes > STEP_BYTES_MAX ? SCN_E_TOO_LARGE : SCN_OK;
+}
+
+/* The step's records as ops, newest first. */
+static enum scn_error make_ops(
+        struct scn_undo *undo, size_t first_page, const struct wanted *wanted, struct added *added)
+{
+        enum scn_error error = SCN_OK;
+        for (size_t page = undo->pages_count; page-- > first_page && error == SCN_OK;) {
+                const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[page], 0);
+                const struct scn_record_undo how = {
+                        .step = wanted->step.first,
+                        .since = transaction->revision,
+                        .is_redo = wanted->by != 0,
+                        .is_forced = undo->is_forced,
+                        .is_added = is_added,
+                        .data = added,
+                };
+                for (uint32_t i = transaction->records_count; i-- > 0 && error == SCN_OK;) {
+                        error = scn_record_take_back(&transaction->records[i], &how, &undo->ops);
+                }
+        }
+        return error;
+}
+
+static enum scn_error prepare_step(
+        struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, struct wanted *wanted)
+{
+        const size_t first_page = undo->pages_count;
+        struct added added = {0};
+        enum scn_error error = read_step(journal, undo, author, wanted);
+        if (error == SCN_OK) {
+                error = collect_added(undo, first_page, wanted, &added);
+        }
+        if (error == SCN_OK) {
+                error = make_ops(undo, first_page, wanted, &added);
+        }
+        scn_free(added.uids);
+        wanted->ops_end = undo->ops.count;
+        return error;
+}
+
+static enum scn_error prepare_records(struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author)
+{
+        enum scn_error error = SCN_OK;
+        for (size_t i = 0; i < undo->wanted_count && error == SCN_OK; i++) {
+                error = prepare_step(journal, undo, author, &undo->wanted[i]);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        scn_record_settle(&undo->ops);
+        undo->op_steps = scn_alloc_zero(undo->ops.count, sizeof *undo->op_steps);
+        undo->steps = scn_alloc_zero(undo->wanted_count, sizeof *undo->steps);
+        if (undo->op_steps == NULL || undo->steps == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        size_t op = 0;
+        for (size_t i = 0; i < undo->wanted_count; i++) {
+                undo->steps[i] = undo->wanted[i].step.first;
+                while (op < undo->wanted[i].ops_end) {
+                        undo->op_steps[op++] = undo->steps[i];
+                }
+        }
+        undo->is_read = true;
+        return SCN_OK;
+}
+
+static enum scn_error find_heads(struct scn_journal *journal, struct scn_undo *undo)
+{
+        enum scn_error error = SCN_OK;
+        for (uint32_t i = 0; i < undo->heads_count && error == SCN_OK; i++) {
+                struct head *head = &undo->heads[i];
+                const struct scn_journal_range range = {
+                        .from = head->revision, .to = head->revision, .without_records = true};
+                struct scn_journal_page *page = NULL;
+                error = scn_journal_read(journal, &range, &page, NULL);
+                if (error == SCN_OK && scn_journal_page_count(page) == 1) {
+                        const struct scn_journal_transaction *transaction = scn_journal_page_get(page, 0);
+                        head->time_us = transaction->time_us;
+                        head->author =
+                                scn_arena_copy(&undo->ops.arena, transaction->author.data, transaction->author.size);
+                        error = head->author.data == NULL ? SCN_E_NO_MEMORY : SCN_OK;
+                }
+                scn_journal_page_destroy(page);
+        }
+        return error;
+}
+
+static void run_undo(struct scn_job *base)
+{
+        struct undo_job *job = (struct undo_job *)base;
+        const struct scn_journal_options reading = {.mode = SCN_JOURNAL_READ};
+        struct scn_journal *journal = NULL;
+        struct scn_undo *undo = job->undo;
+        undo->error = scn_journal_open(job->server->storage, job->name, &reading, &journal, NULL);
+        if (undo->error != SCN_OK) {
+                return;
+        }
+        switch (job->kind) {
+        case JOB_PAST:
+                undo->error = scn_steps_read(journal, job->author, job->opened, scn_undo_steps_of, &job->past, NULL);
+                break;
+        case JOB_RECORDS:
+                undo->error = prepare_records(journal, undo, job->author);
+                break;
+        case JOB_HEADS:
+                undo->error = find_heads(journal, undo);
+                break;
+        }
+        scn_journal_close(journal);
+}
+
+/* --- Back on the loop --- */
+
+static void destroy_job(struct undo_job *job)
+{
+        scn_undo_destroy(job->undo);
+        scn_steps_finish(&job->past);
+        scn_free((void *)job->name.data);
+        scn_free((void *)job->author.data);
+        scn_free(job);
+}
+
+static void done_undo(struct scn_job *base)
+{
+        struct undo_job *job = (struct undo_job *)base;
+        struct scn_session *session = scn_server_find_session(job->server, job->session);
+        scn_server_end_history_job(job->server);
+        if (session != NULL) {
+                session->is_asking = false;
+                session->undo = job->undo;
+                job->undo = NULL;
+                struct scn_author *author = session->undo->author;
+                if (job->kind == JOB_PAST && session->undo->error == SCN_OK && !author->has_past &&
+                        !scn_author_set_past(author, &job->past)) {
+                        session->undo->error = SCN_E_NO_MEMORY;
+                }
+                scn_session_pump(session);
+        }
+        destroy_job(job);
+}
+
+static bool copy_slice(struct scn_slice from, struct scn_slice *to)
+{
+        uint8_t *bytes = scn_alloc(from.size);
+        if (bytes == NULL) {
+                return false;
+        }
+        memcpy(bytes, from.data, from.size);
+        *to = (struct scn_slice){bytes, from.size};
+        return true;
+}
+
+/* Takes the session's undo along. False: out of memory; it has stayed. */
+static bool submit(struct scn_session *session, enum job_kind kind)
+{
+        struct scn_server *server = session->server;
+        struct undo_job *job = scn_alloc_zero(1, sizeof *job);
+        if (job == NULL) {
+                return false;
+        }
+        if (!copy_slice(session->room->name, &job->name) || !copy_slice(session->undo->author->name, &job->author)) {
+                destroy_job(job);
+                return false;
+        }
+        job->job = (struct scn_job){.run = run_undo, .done = done_undo};
+        job->kind = kind;
+        job->server = server;
+        job->session = session->number;
+        job->opened = session->room->opened;
+        job->undo = session->undo;
+        session->undo = NULL;
+        session->is_asking = true;
+        scn_server_begin_history_job(server);
+        server->options.submit(server->options.data, &job->job);
+        return true;
+}
+
+/* --- What is asked for --- */
+
+static bool add_wanted(struct scn_undo *undo, struct scn_step step, scn_revision by)
+{
+        undo->wanted[undo->wanted_count++] = (struct wanted){.step = step, .by = by};
+        return true;
+}
+
+static enum scn_error choose_undo(struct scn_undo *undo, const struct scn_message_undo *message, size_t count)
+{
+        const struct scn_steps *steps = &undo->author->steps;
+        if (message->step != SCN_ABSENT) {
+                const struct scn_step *step = scn_steps_find(steps, message->step);
+                return step != NULL && add_wanted(undo, *step, 0) ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
+        }
+        for (size_t i = steps->undo_count; i-- > 0 && undo->wanted_count < count;) {
+                const struct scn_step *step = scn_steps_find(steps, steps->undo[i]);
+                SCN_ASSERT(step != NULL);
+                (void)add_wanted(undo, *step, 0);
+        }
+        return undo->wanted_count > 0 ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
+}
+
+static enum scn_error choose_redo(struct scn_undo *undo, size_t count)
+{
+        const struct scn_steps *steps = &undo->author->steps;
+        for (size_t i = steps->redo_count; i-- > 0 && undo->wanted_count < count;) {
+                (void)add_wanted(undo, (struct scn_step){steps->redo[i].step, 0}, steps->redo[i].by);
+        }
+        return undo->wanted_count > 0 ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
+}
+
+static enum scn_error choose(struct scn_undo *undo, const struct scn_message *message)
+{
+        const bool is_undo = message->kind == SCN_MESSAGE_undo;
+        const uint64_t asked = is_undo ? message->as.undo.count : message->as.redo.count;
+        const size_t count = asked == SCN_ABSENT || asked == 0 ? 1
+                : asked > SCN_UNDO_COUNT_MAX                   ? SCN_UNDO_COUNT_MAX
+                                                               : (size_t)asked;
+        undo->cause = is_undo ? SCN_CAUSE_UNDO : SCN_CAUSE_REDO;
+        undo->is_forced = is_undo && message->as.undo.force;
+        undo->is_dry = is_undo && message->as.undo.dry;
+        undo->author_changes = undo->author->changes;
+        undo->wanted_count = 0;
+        scn_free(undo->wanted);
+        undo->wanted = scn_alloc_zero(count, sizeof *undo->wanted);
+        if (undo->wanted == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        return is_undo ? choose_undo(undo, &message->as.undo, count) : choose_redo(undo, count);
+}
+
+static enum scn_error begin(struct scn_session *session, struct scn_author *author)
+{
+        struct scn_undo *undo = scn_alloc_zero(1, sizeof *undo);
+        if (undo == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        undo->author = author;
+        scn_buffer_init(&undo->summary, SCN_MESSAGE_BYTES_MAX / 2);
+        session->undo = undo;
+        return SCN_OK;
+}
+
+static enum scn_undo_state refuse(struct scn_session *session, enum scn_error error, enum scn_error *error_out)
+{
+        scn_undo_destroy(session->undo);
+        session->undo = NULL;
+        *error_out = error;
+        return SCN_UNDO_REFUSED;
+}
+
+enum scn_undo_state scn_undo_prepare(
+        struct scn_session *session, const struct scn_message *message, enum scn_error *error_out)
+{
+        struct scn_author *author = scn_session_author(session);
+        /* What this connection has sent before must be durable: only then is it a step. */
+        if (session->answers_due > 0 || (author != NULL && author->is_pending)) {
+                return SCN_UNDO_WAITS;
+        }
+        if (session->undo != NULL && session->undo->error != SCN_OK) {
+                return refuse(session, session->undo->error, error_out);
+        }
+        if (session->undo != NULL && session->undo->is_read && session->undo->author_changes != author->changes) {
+                scn_undo_destroy(session->undo);
+                session->undo = NULL;
+        }
+        if (session->undo != NULL && session->undo->is_read && !session->undo->wants_heads) {
+                return SCN_UNDO_READY;
+        }
+        if (!scn_server_has_history_job(session->server)) {
+                return SCN_UNDO_WAITS;
+        }
+        enum scn_error error = author == NULL ? SCN_E_NO_MEMORY : SCN_OK;
+        if (error == SCN_OK && session->undo == NULL) {
+                error = begin(session, author);
+        }
+        enum job_kind kind = JOB_PAST;
+        if (error == SCN_OK && session->undo->wants_heads) {
+                kind = JOB_HEADS;
+                session->undo->wants_heads = false;
+        } else if (error == SCN_OK && author->has_past) {
+                kind = JOB_RECORDS;
+                error = choose(session->undo, message);
+        }
+        if (error == SCN_OK && !submit(session, kind)) {
+                error = SCN_E_NO_MEMORY;
+        }
+        return error == SCN_OK ? SCN_UNDO_WAITS : refuse(session, error, error_out);
+}
+
+/* --- Applying --- */
+
+static bool is_own(void *data, scn_revision step)
+{
+        const struct scn_undo *undo = data;
+        return step == 0 || scn_steps_find(&undo->author->steps, step) != NULL;
+}
+
+static const struct head *find_head(const struct scn_undo *undo, scn_revision revision)
+{
+        const struct head *head = undo->heads;
+        while (head < undo->heads + undo->heads_count && head->revision != revision) {
+                head++;
+        }
+        return head < undo->heads + undo->heads_count ? head : NULL;
+}
+
+/* Notes whose names the summary is to say. True: there are some that nobody has asked for yet. */
+static bool note_heads(struct scn_undo *undo, const struct scn_changes *changes)
+{
+        const bool was_asked = undo->heads_count > 0;
+        for (uint32_t i = 0; i < scn_changes_skips_count(changes) && i < SKIPS_TOLD_MAX && !was_asked; i++) {
+                const scn_revision revision = scn_changes_skip(changes, i)->revision;
+                if (revision != 0 && find_head(undo, revision) == NULL) {
+                        undo->heads[undo->heads_count++] = (struct head){.revision = revision};
+                }
+        }
+        undo->wants_heads = !was_asked && undo->heads_count > 0;
+        return undo->wants_heads;
+}
+
+static void pack_skip(struct scn_packer *packer, const struct scn_undo *undo, const struct scn_skip *skip)
+{
+        const struct head *head = find_head(undo, skip->revision);
+        const bool has_head = head != NULL && head->author.data != NULL;
+        scn_pack_map(packer, 3u + (skip->key.data != NULL) + (skip->revision != 0) + (has_head ? 2u : 0u));
+        scn_pack_cstring(packer, "node");
+        scn_pack_uid(packer, skip->node);
+        scn_pack_cstring(packer, "field");
+        scn_pack_cstring(packer, scn_answer_field_word(skip->field));
+        scn_pack_cstring(packer, "reason");
+        scn_pack_cstring(packer, scn_error_code(skip->reason));
+        if (skip->key.data != NULL) {
+                scn_pack_cstring(packer, "key");
+                scn_pack_text(packer, skip->key);
+        }
+        if (skip->revision != 0) {
+                scn_pack_cstring(packer, "rev");
+                scn_pack_uint(packer, skip->revision);
+        }
+        if (has_head) {
+                scn_pack_cstring(packer, "author");
+                scn_pack_text(packer, head->author);
+                scn_pack_cstring(packer, "time");
+                scn_pack_uint(packer, (uint64_t)head->time_us);
+        }
+}
+
+static enum scn_error pack_summary(struct scn_undo *undo, const struct scn_changes *changes, size_t steps_count)
+{
+        const uint32_t skips_count = scn_changes_skips_count(changes);
+        const uint32_t told_count = skips_count < SKIPS_TOLD_MAX ? skips_count : SKIPS_TOLD_MAX;
+        scn_buffer_reset(&undo->summary);
+        struct scn_packer packer = scn_packer_to(&undo->summary);
+        scn_pack_map(&packer, skips_count > told_count ? 4 : 3);
+        scn_pack_cstring(&packer, "steps");
+        scn_pack_array(&packer, (uint32_t)steps_count);
+        for (size_t i = 0; i < steps_count; i++) {
+                scn_pack_uint(&packer, undo->steps[i]);
+        }
+        scn_pack_cstring(&packer, "applied");
+        scn_pack_uint(&packer, scn_changes_count(changes));
+        scn_pack_cstring(&packer, "skipped");
+        scn_pack_array(&packer, told_count);
+        for (uint32_t i = 0; i < told_count; i++) {
+                pack_skip(&packer, undo, scn_changes_skip(changes, i));
+        }
+        if (skips_count > told_count) {
+                scn_pack_cstring(&packer, "more_skipped");
+                scn_pack_uint(&packer, skips_count - told_count);
+        }
+        return packer.error;
+}
+
+/* As many of the steps as can be: where a later one is refused, those before it. */
+static enum scn_error apply_steps(struct scn_undo *undo, struct scn_document *document,
+        struct scn_changes **changes_out, size_t *steps_count_out, struct scn_refusal *refusal)
+{
+        size_t count = undo->wanted_count;
+        for (;;) {
+                undo->edit.ops_count = (uint32_t)undo->wanted[count - 1].ops_end;
+                const enum scn_error error = scn_document_apply(document, &undo->edit, changes_out, refusal);
+                *steps_count_out = count;
+                if (error == SCN_OK) {
+                        return SCN_OK;
+                }
+                size_t refused = 0;
+                while (refused + 1 < count && refusal->op >= undo->wanted[refused].ops_end) {
+                        refused++;
+                }
+                if (refused == 0 || error == SCN_E_NO_MEMORY) {
+                        return error;
+                }
+                count = refused;
+        }
+}
+
+static void use_up(struct scn_undo *undo, enum scn_error error)
+{
+        if (!undo->is_dry && error != SCN_E_NO_MEMORY) {
+                scn_author_note_undo(undo->author, undo->steps, 1, 0);
+        }
+}
+
+enum scn_error scn_undo_apply(
+        struct scn_session *session, struct scn_undo_result *result_out, struct scn_refusal *refusal_out)
+{
+        struct scn_undo *undo = session->undo;
+        struct scn_document *document = session->room->document;
+        struct scn_changes *changes;
+        size_t steps_count;
+        undo->edit = (struct scn_edit){
+                .ops = undo->ops.ops, .client = session->client, .is_own = is_own, .is_own_data = undo};
+        enum scn_error error = apply_steps(undo, document, &changes, &steps_count, refusal_out);
+        if (error != SCN_OK) {
+                refusal_out->op = 0;
+                use_up(undo, error);
+                return error;
+        }
+        error = note_heads(undo, changes) ? SCN_E_BUSY : pack_summary(undo, changes, steps_count);
+        if (error != SCN_OK) {
+                scn_document_take_back(document, changes);
+                return error;
+        }
+        const bool is_changed = scn_changes_count(changes) > 0;
+        *result_out = (struct scn_undo_result){
+                .changes = is_changed && !undo->is_dry ? changes : NULL,
+                .edit = &undo->edit,
+                .op_steps = undo->op_steps,
+                .steps = undo->steps,
+                .steps_count = steps_count,
+                .cause = undo->cause,
+                .author = undo->author,
+                .summary = {undo->summary.data, (uint32_t)undo->summary.size},
+                .is_dry = undo->is_dry,
+        };
+        if (result_out->changes == NULL) {
+                scn_document_take_back(document, changes);
+        }
+        if (!is_changed && !undo->is_dry) {
+                scn_author_note_undo(undo->author, undo->steps, steps_count, 0);
+        }
+        return SCN_OK;
+}
+
+/* --- What a stored answer says --- */
+
+size_t scn_undo_steps_of(struct scn_slice answer, scn_revision *steps, size_t steps_max)
+{
+        struct scn_message message;
+        struct scn_message_fault fault;
+        size_t count = 0;
+        if (scn_message_decode(answer, SCN_RECEIVER_CLIENT, &message, &fault) != SCN_OK ||
+                message.kind != SCN_MESSAGE_applied || message.as.applied.summary.data == NULL) {
+                return 0;
+        }
+        /* The summary begins with them. */
+        struct scn_unpacker unpacker = scn_unpacker_from(message.as.applied.summary);
+        (void)scn_unpack_map(&unpacker);
+        (void)scn_unpack_text(&unpacker, 16);
+        const uint32_t told = scn_unpack_array(&unpacker);
+        while (count < told && count < steps_max && unpacker.error == SCN_OK) {
+                steps[count++] = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+        }
+        return unpacker.error == SCN_OK ? count : 0;
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Undo and redo through the server's core: one behaviour at a time. At random: tests/property/test_undo.c. */
+
+#include "server/core.h"
+#include "tests/lib/hub.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct scn_document *document_of(struct hub *hub)
+{
+        return hub->server->rooms->document;
+}
+
+static void send_grouped(struct peer *peer, struct scn_op op, uint64_t group)
+{
+        struct scn_buffer buffer;
+        struct scn_message message;
+        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&buffer);
+        scn_ops_encode(&packer, &op, 1);
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = ++peer->number;
+        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+        message.as.edit.group = group;
+        peer_send(peer, &message);
+        scn_buffer_finish(&buffer);
+}
+
+/* A lone edit, which must be applied. */
+static scn_revision edit(struct peer *peer, struct scn_op op)
+{
+        send_grouped(peer, op, SCN_ABSENT);
+        return peer_expect(peer, SCN_MESSAGE_applied).as.applied.rev;
+}
+
+static scn_revision edit_in(struct peer *peer, uint64_t group, struct scn_op op)
+{
+        send_grouped(peer, op, group);
+        return peer_expect(peer, SCN_MESSAGE_applied).as.applied.rev;
+}
+
+struct wish {
+        uint64_t count;
+        uint64_t step; /* 0: none */
+        bool is_forced;
+        bool is_dry;
+};
+
+static void send_undo(struct peer *peer, struct wish wish)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_undo);
+        message.as.undo.number = ++peer->number;
+        message.as.undo.count = wish.count == 0 ? SCN_ABSENT : wish.count;
+        message.as.undo.step = wish.step == 0 ? SCN_ABSENT : wish.step;
+        message.as.undo.force = wish.is_forced;
+        message.as.undo.dry = wish.is_dry;
+        peer_send(peer, &message);
+}
+
+static void send_redo(struct peer *peer, uint64_t count)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_redo);
+        message.as.redo.number = ++peer->number;
+        message.as.redo.count = count;
+        peer_send(peer, &message);
+}
+
+/* An answer's summary as text: "steps 4 2 applied 1 skipped name:superseded:ben@3". */
+static const char *summary_of(const struct scn_message *message)
+{
+        static char text[512];
+        size_t at = 0;
+        struct scn_unpacker unpacker = scn_unpacker_from(message->as.applied.summary);
+        cr_assert_eq(scn_unpack_map(&unpacker), 3);
+        (void)scn_unpack_text(&unpacker, 16);
+        at += (size_t)snprintf(text + at, sizeof text - at, "steps");
+        for (uint32_t left = scn_unpack_array(&unpacker); left > 0; left--) {
+                const uint64_t step = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+                at += (size_t)snprintf(text + at, sizeof text - at, " %llu", (unsigned long long)step);
+        }
+        (void)scn_unpack_text(&unpacker, 16);
+        const uint64_t applied = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+        at += (size_t)snprintf(text + at, sizeof text - at, " applied %llu", (unsigned long long)applied);
+        (void)scn_unpack_text(&unpacker, 16);
+        for (uint32_t left = scn_unpack_array(&unpacker); left > 0; left--) {
+                struct scn_slice words[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+                uint64_t rev = 0;
+                for (uint32_t members = scn_unpack_map(&unpacker); members > 0; members--) {
+                        const struct scn_slice key = scn_unpack_text(&unpacker, 16);
+                        const int word = key.data[0] == 'f'       ? 0
+                                : memcmp(key.data, "rea", 3) == 0 ? 1
+                                : key.data[0] == 'a'              ? 2
+                                                                  : -1;
+                        if (word >= 0) {
+                                words[word] = scn_unpack_text(&unpacker, 64);
+                        } else if (memcmp(key.data, "rev", 3) == 0) {
+                                rev = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+                        } else {
+                                (void)scn_unpack_raw(&unpacker);
+                        }
+                }
+                at += (size_t)snprintf(text + at, sizeof text - at, " skipped %.*s:%.*s:%.*s@%llu", (int)words[0].size,
+                        (const char *)words[0].data, (int)words[1].size, (const char *)words[1].data,
+                        (int)words[2].size, words[2].data == NULL ? "" : (const char *)words[2].data,
+                        (unsigned long long)rev);
+        }
+        cr_assert(scn_unpack_is_done(&unpacker));
+        return text;
+}
+
+static void expect_undone(struct peer *peer, const char *summary)
+{
+        const struct scn_message message = peer_expect(peer, SCN_MESSAGE_applied);
+        cr_assert_str_eq(summary_of(&message), summary);
+}
+
+static void undo(struct peer *peer, struct wish wish, const char *summary)
+{
+        send_undo(peer, wish);
+        expect_undone(peer, summary);
+}
+
+static void redo(struct peer *peer, uint64_t count, const char *summary)
+{
+        send_redo(peer, count);
+        expect_undone(peer, summary);
+}
+
+static void expect_nothing(struct peer *peer)
+{
+        send_undo(peer, (struct wish){0});
+        peer_expect_code(peer, SCN_MESSAGE_refused, "nothing_to_undo");
+}
+
+static float x_of(struct hub *hub, const char *path)
+{
+        scn_node_id id;
+        const struct scn_node_ref ref = scene_path(path);
+        cr_assert_eq(scn_document_find(document_of(hub), &ref, &id), SCN_OK);
+        return scn_document_node(document_of(hub), id).trs.t[0];
+}
+
+static scn_node_id id_of(struct hub *hub, uint32_t uid)
+{
+        return scn_document_find_uid(document_of(hub), scene_uid(uid));
+}
+
+static void open_two(struct hub *hub, struct peer *ann, struct peer *ben)
+{
+        hub_start(hub);
+        peer_open(ann, hub, 1, "ann", "test");
+        peer_open(ben, hub, 2, "ben", "test");
+        cr_assert_eq(edit(ann, scene_add(1, 20, "N")), 1);
+        cr_assert_eq(edit(ben, scene_add(1, 30, "M")), 2);
+}
+
+static void close_two(struct hub *hub, struct peer *ann, struct peer *ben)
+{
+        peer_close(ann);
+        peer_close(ben);
+        hub_finish(hub);
+}
+
+SCN_TEST(undo, takes_back_ones_own_and_nobody_elses)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        struct peer robot;
+        open_two(&hub, &ann, &ben);
+        peer_open(&robot, &hub, 3, "robot", "test");
+        (void)edit(&ann, scene_translate(2, 1, 0, 0));
+        (void)edit(&ben, scene_translate(3, 2, 0, 0));
+        (void)edit(&robot, scene_rename(2, "renamed"));
+        undo(&ann, (struct wish){0}, "steps 3 applied 1");
+        cr_assert_eq(x_of(&hub, "/renamed"), 0.0f);
+        cr_assert_eq(x_of(&hub, "/M"), 2.0f);
+        undo(&ben, (struct wish){0}, "steps 4 applied 1");
+        cr_assert_eq(x_of(&hub, "/M"), 0.0f);
+        /* Ann's node has a name that is not hers: it stays. */
+        send_undo(&ann, (struct wish){0});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "superseded");
+        expect_nothing(&ann);
+        peer_close(&robot);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, skips_a_field_that_somebody_has_written_since_and_names_who)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        struct scn_op both = scene_translate(2, 1, 0, 0);
+        both.fields |= SCN_FIELDS_SCALE;
+        both.trs.s[0] = both.trs.s[1] = both.trs.s[2] = 2.0f;
+        (void)edit(&ann, both);
+        (void)edit(&ben, scene_translate(2, 7, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 3 applied 1 skipped translation:superseded:ben@4");
+        cr_assert_eq(x_of(&hub, "/N"), 7.0f);
+        cr_assert_eq(scn_document_node(document_of(&hub), 2).trs.s[0], 1.0f);
+        /* Ben takes his back: what was there is Ann's, and hers again to take back. */
+        undo(&ben, (struct wish){0}, "steps 4 applied 1");
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        undo(&ann, (struct wish){.step = 3}, "steps 3 applied 1 skipped scale:superseded:ann@5");
+        cr_assert_eq(x_of(&hub, "/N"), 0.0f);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_a_drag_is_one_step_and_restores_the_bits)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_translate(2, 0.1f, 0, 0));
+        const float start = x_of(&hub, "/N");
+        for (int i = 0; i < 300; i++) {
+                (void)edit_in(&ann, 5, scene_translate(2, (float)(i % 7) + 0.5f, 0, 0));
+        }
+        /* What changes nothing is no step, and closes nothing. */
+        const scn_revision before = scn_document_revision(document_of(&hub));
+        peer_edit(&ann, NULL, 0);
+        cr_assert(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.unchanged);
+        send_grouped(&ann, scene_translate(2, x_of(&hub, "/N"), 0, 0), SCN_ABSENT);
+        cr_assert(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.unchanged);
+        cr_assert_eq(scn_document_revision(document_of(&hub)), before);
+        undo(&ann, (struct wish){0}, "steps 4 applied 300");
+        cr_assert_eq(x_of(&hub, "/N"), start);
+        redo(&ann, 1, "steps 4 applied 300");
+        cr_assert_eq(x_of(&hub, "/N"), (float)(299 % 7) + 0.5f);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, sees_a_new_step_where_the_group_changes_or_was_closed)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_translate(2, 1, 0, 0)); /* 3 */
+        (void)edit_in(&ann, 6, scene_translate(2, 2, 0, 0)); /* 4 */
+        (void)edit_in(&ben, 6, scene_translate(3, 2, 0, 0)); /* 5: another client's */
+        (void)edit_in(&ann, 6, scene_translate(2, 3, 0, 0)); /* 6, with 4 */
+        (void)edit(&ann, scene_rename(2, "P"));              /* 7 */
+        (void)edit_in(&ann, 6, scene_translate(2, 4, 0, 0)); /* 8: that one was closed */
+        undo(&ann, (struct wish){0}, "steps 8 applied 1");
+        (void)edit_in(&ann, 6, scene_translate(2, 5, 0, 0)); /* 10: so was that */
+        undo(&ann, (struct wish){.count = 3}, "steps 10 7 4 applied 4");
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        /* The end of the session closes it, too. */
+        (void)edit_in(&ann, 9, scene_translate(2, 8, 0, 0)); /* 12 */
+        peer_close(&ann);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        (void)edit_in(&ann, 9, scene_translate(2, 9, 0, 0)); /* 13 */
+        undo(&ann, (struct wish){.count = 2}, "steps 13 12 applied 2");
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_a_removal_brings_back_the_same_nodes_at_the_same_place)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_add(1, 21, "P"));
+        (void)edit(&ann, scene_add(id_of(&hub, 21), 22, "C"));
+        (void)edit(&ann, scene_add(id_of(&hub, 21), 23, "D"));
+        (void)edit(&ann, scene_add(id_of(&hub, 22), 24, "G"));
+        (void)edit(&ann, scene_add(1, 25, "last"));
+        (void)edit(&ben, scene_set(id_of(&hub, 24), "k", scene_integer(7)));
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        const scn_node_id former = id_of(&hub, 21);
+        (void)edit(&ann, scene_remove(former));
+        cr_assert_eq(id_of(&hub, 24), 0);
+        undo(&ann, (struct wish){0}, "steps 9 applied 4");
+        const struct scn_digests after = scn_document_digests(document_of(&hub));
+        cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
+        cr_assert_neq(id_of(&hub, 21), former, "an id belongs to one life");
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_a_removal_is_refused_when_the_parent_is_gone_and_uses_the_step_up)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_add(3, 21, "under M"));
+        (void)edit(&ann, scene_remove(id_of(&hub, 21)));
+        (void)edit(&ben, scene_remove(3));
+        send_undo(&ann, (struct wish){0});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "gone");
+        undo(&ben, (struct wish){0}, "steps 5 applied 1");
+        /* By its name it can be had again. */
+        undo(&ann, (struct wish){.step = 4}, "steps 4 applied 1");
+        cr_assert_neq(id_of(&hub, 21), 0);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_an_add_that_others_have_filled_needs_force_and_redo_brings_all_of_it_back)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ben, scene_add(2, 31, "Ben's"));
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        send_undo(&ann, (struct wish){0});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "superseded");
+        undo(&ann, (struct wish){.step = 1, .is_forced = true}, "steps 1 applied 1");
+        cr_assert_eq(id_of(&hub, 31), 0);
+        redo(&ann, 1, "steps 1 applied 2");
+        const struct scn_digests after = scn_document_digests(document_of(&hub));
+        cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, leaves_a_transform_alone_under_another_parent_and_a_move_where_others_have_moved_on)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_translate(2, 5, 0, 0)); /* 3 */
+        (void)edit(&ben, scene_move(2, 3));            /* 4 */
+        undo(&ann, (struct wish){0}, "steps 3 applied 0 skipped place:stale_parent:ben@4");
+        (void)edit(&ann, scene_move(2, 1));            /* 5 */
+        (void)edit(&ben, scene_translate(2, 6, 0, 0)); /* 6 */
+        undo(&ann, (struct wish){0}, "steps 5 applied 0 skipped translation:superseded:ben@6");
+        cr_assert_eq(x_of(&hub, "/N"), 6.0f);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_several_steps_is_one_revision_and_stops_before_one_that_is_refused)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ben, scene_rename(2, "Ben's")); /* 3: so step 1 cannot be taken back */
+        (void)edit(&ann, scene_translate(2, 1, 0, 0));
+        (void)edit(&ann, scene_translate(2, 2, 0, 0));
+        const scn_revision before = scn_document_revision(document_of(&hub));
+        undo(&ann, (struct wish){.count = 9}, "steps 5 4 applied 2");
+        cr_assert_eq(scn_document_revision(document_of(&hub)), before + 1);
+        send_undo(&ann, (struct wish){0});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "superseded");
+        redo(&ann, 1, "steps 4 applied 1");
+        cr_assert_eq(x_of(&hub, "/Ben's"), 1.0f);
+        redo(&ann, 9, "steps 5 applied 1");
+        cr_assert_eq(x_of(&hub, "/Ben's"), 2.0f);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, can_only_say_what_it_would_do)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_translate(2, 1, 0, 0));
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        send_undo(&ann, (struct wish){.is_dry = true});
+        struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert(message.as.applied.unchanged);
+        cr_assert_eq(message.as.applied.rev, 3);
+        cr_assert_str_eq(summary_of(&message), "steps 3 applied 1");
+        const struct scn_digests after = scn_document_digests(document_of(&hub));
+        cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
+        cr_assert_eq(scn_document_revision(document_of(&hub)), 3);
+        undo(&ann, (struct wish){0}, "steps 3 applied 1");
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, belongs_to_the_author_whatever_the_session_and_survives_a_restart)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        struct peer other;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_translate(2, 1, 0, 0)); /* 3 */
+        peer_open(&other, &hub, 9, "ann", "test");
+        (void)edit(&other, scene_translate(2, 2, 0, 0)); /* 4 */
+        undo(&ann, (struct wish){0}, "steps 4 applied 1");
+        peer_close(&ann);
+        peer_close(&ben);
+        peer_close(&other);
+        hub_stop(&hub);
+        hub_restart(&hub);
+        peer_open(&other, &hub, 10, "ann", "test");
+        redo(&other, 1, "steps 4 applied 1");
+        cr_assert_eq(x_of(&hub, "/N"), 2.0f);
+        undo(&other, (struct wish){.count = 2}, "steps 4 3 applied 2");
+        cr_assert_eq(x_of(&hub, "/N"), 0.0f);
+        peer_close(&other);
+        hub_finish(&hub);
+}
+
+SCN_TEST(undo, is_emptied_of_what_could_be_brought_back_by_a_new_step)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_translate(2, 1, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 3 applied 1");
+        (void)edit(&ann, scene_rename(2, "other"));
+        send_redo(&ann, 1);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "nothing_to_undo");
+        /* Also when the room has read it from the journal. */
+        undo(&ann, (struct wish){0}, "steps 5 applied 1");
+        (void)edit(&ann, scene_rename(2, "third"));
+        peer_close(&ann);
+        peer_close(&ben);
+        hub_stop(&hub);
+        hub_restart(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        send_redo(&ann, 1);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "nothing_to_undo");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(undo, sent_again_gets_its_first_answer_and_is_done_once)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_translate(2, 1, 0, 0));
+        (void)edit(&ann, scene_translate(2, 2, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 4 applied 1");
+        peer_close(&ann);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        ann.number--;
+        undo(&ann, (struct wish){0}, "steps 4 applied 1");
+        cr_assert_eq(scn_document_revision(document_of(&hub)), 5);
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        /* Another one under the same number. */
+        ann.number--;
+        send_undo(&ann, (struct wish){.count = 2});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "number_reused");
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, waits_for_what_the_connection_has_sent_before_it)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        send_grouped(&ann, scene_translate(2, 1, 0, 0), SCN_ABSENT);
+        send_undo(&ann, (struct wish){0});
+        send_grouped(&ann, scene_translate(2, 3, 0, 0), SCN_ABSENT);
+        send_undo(&ann, (struct wish){0});
+        send_undo(&ann, (struct wish){0});
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        expect_undone(&ann, "steps 3 applied 1");
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        expect_undone(&ann, "steps 5 applied 1");
+        expect_undone(&ann, "steps 1 applied 1");
+        close_two(&hub, &ann, &ben);
+}
+
+/* Two sessions of one author at once: each takes its own step back, none twice. */
+SCN_TEST(undo, by_two_sessions_of_one_author_takes_two_steps)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        struct peer other;
+        open_two(&hub, &ann, &ben);
+        peer_open(&other, &hub, 9, "ann", "test");
+        (void)edit(&ann, scene_translate(2, 1, 0, 0));
+        (void)edit(&ann, scene_translate(2, 2, 0, 0));
+        send_undo(&ann, (struct wish){0});
+        send_undo(&other, (struct wish){0});
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        (void)peer_expect(&other, SCN_MESSAGE_applied);
+        cr_assert_eq(x_of(&hub, "/N"), 0.0f);
+        redo(&other, 2, "steps 3 4 applied 2");
+        peer_close(&other);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_an_import_removes_it_in_one_and_redo_brings_it_back)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        struct scn_op ops[100];
+        open_two(&hub, &ann, &ben);
+        for (uint32_t i = 0; i < 100; i++) {
+                ops[i] = scene_add(0, 100 + i, "imported");
+                ops[i].parent = i == 0 ? scene_ref(1) : scene_ref(100 + (i - 1) / 2);
+                ops[i].parent = i == 0 ? scene_id(1) : ops[i].parent;
+        }
+        peer_edit(&ann, ops, 100);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        undo(&ann, (struct wish){0}, "steps 3 applied 1");
+        cr_assert_eq(scn_document_nodes_count(document_of(&hub)), 3);
+        redo(&ann, 1, "steps 3 applied 100");
+        const struct scn_digests after = scn_document_digests(document_of(&hub));
+        cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, has_its_number_counted_when_there_is_nothing)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        expect_nothing(&ann);
+        expect_nothing(&ann);
+        cr_assert_eq(edit(&ann, scene_add(1, 20, "N")), 1);
+        send_undo(&ann, (struct wish){.step = 77});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "nothing_to_undo");
+        undo(&ann, (struct wish){0}, "steps 1 applied 1");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
