@@ -210,7 +210,7 @@ struct scn_server {
         uint32_t checkpoint_jobs_count;
         uint32_t backups_count;
         uint64_t purge_at_ms; /* when the trash is looked through */
-        size_t input_bytes;          /* of all sessions */
+        size_t input_bytes;   /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
         uint64_t completing_since_ms;

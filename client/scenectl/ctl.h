@@ -54,6 +54,7 @@ enum scn_ctl_exit {
         X(step, "STEP", "undo: the step that began with this revision")                                                \
         X(stepwise, NULL, "wait for the return key after each revision")                                               \
         X(under, "NODE", "put it under this node")                                                                     \
+        X(into, "ADDR/DOC", "do it again as edits of this document, here or on another server")                        \
         X(scene, "NAME", "this scene of the file, not its default one")
 
 enum scn_ctl_option {

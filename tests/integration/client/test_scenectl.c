@@ -395,3 +395,42 @@ SCN_TEST_WITH(scenectl, shows_a_node_with_many_properties_as_one, .timeout = 60)
         expect_part(run(&stage, 0, "get", "isle", "/Boat", NULL), "\nk11: \"xxx");
         tear_down(&stage);
 }
+
+SCN_TEST_WITH(scenectl, replays_what_one_author_did, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "--as", "ben", "rename-node", "isle", "/Boat", "Gannet", NULL);
+        (void)run(&stage, 0, "rename-node", "isle", "/Gannet", "Boat", NULL);
+        const char *output = run(&stage, 0, "replay", "isle", "--speed", "max", "--author", "ben", NULL);
+        expect_part(output, "revision 3  ben");
+        cr_expect_null(strstr(output, "  ann"), "%s", output);
+        output = run(&stage, 0, "replay", "isle", "--speed", "max", "--author", "ann", NULL);
+        expect_part(output, "revision 4  ann");
+        cr_expect_null(strstr(output, "  ben"), "%s", output);
+        expect_part(run(&stage, 2, "replay", "isle", "--into", "x", "--author", "ann", NULL), "neither");
+        tear_down(&stage);
+}
+
+/* The same facts for people and for programs. */
+SCN_TEST_WITH(scenectl, says_who_is_there_and_what_came_since, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect_part(run(&stage, 0, "who", NULL), "ann");
+        expect_part(run(&stage, 0, "--json", "who", NULL), "\"author\":\"ann\",\"document\":null}");
+        expect(run(&stage, 0, "--json", "who", "isle", NULL), "");
+        expect_part(run(&stage, 0, "info", "isle", NULL), "nodes: 3");
+        expect_part(run(&stage, 0, "--json", "info", "isle", NULL), "\"nodes\":3,");
+        start(&stage, "watch", "isle", "--since", "1", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "revision 2  ann  edit\n  + " LAMP " Lamp");
+        cr_expect_eq(scn_daemon_log_count(&stage.tool, "revision"), 1, "what was there before is told, too");
+        cr_expect_eq(scn_daemon_stop(&stage.tool), 128 + SIGTERM);
+        start(&stage, "--json", "watch", "isle", "--since", "1", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "{\"from\":1,\"to\":2,");
+        cr_expect_eq(scn_daemon_stop(&stage.tool), 128 + SIGTERM);
+        expect_part(run(&stage, 1, "--json", "watch", "isle", "--since", "9", NULL), "\"error\":\"future\"");
+        tear_down(&stage);
+}
