@@ -225,6 +225,7 @@ void scn_mirror_forget_parts(struct scn_mirror *mirror)
         delta->is_whole = false;
         delta->root = 0;
         delta->nodes_count = 0;
+        delta->worlds_count = 0;
         delta->properties_count = 0;
         delta->removed_count = 0;
         delta->left_count = 0;

@@ -271,7 +271,9 @@ static struct scn_view_group *get_group(struct scn_room *room, struct scn_uid ro
         }
         *group = (struct scn_view_group){.room = room, .root = root, .mask = mask};
         const struct scn_observer_options options = {
-                .mask = mask | SCN_MASK_STRUCTURE, .callback = on_published, .data = group};
+                .mask = mask == SCN_MASK_WORLD ? SCN_MASK_STRUCTURE | SCN_MASK_TRANSFORM : mask,
+                .callback = on_published,
+                .data = group};
         if (scn_observable_add(room->published, &options, &group->observer) != SCN_OK) {
                 scn_free(group);
                 return NULL;
@@ -381,6 +383,13 @@ static void answer_view(struct scn_session *session, const struct scn_message_vi
         scn_session_send(session, &answer);
 }
 
+/* Structure is always in, but where worlds alone are asked for. */
+static uint32_t mask_of(uint64_t asked)
+{
+        const uint32_t mask = (uint32_t)asked & (SCN_MASK_DURABLE | SCN_MASK_WORLD);
+        return mask == SCN_MASK_WORLD ? mask : (mask & SCN_MASK_DURABLE) | SCN_MASK_STRUCTURE;
+}
+
 /* Milliseconds; 0: as soon as there is something. */
 static uint32_t interval_of(uint64_t rate)
 {
@@ -398,7 +407,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         if (find_view(session, message->view) == NULL && session->views_count >= SCN_VIEWS_PER_SESSION_MAX) {
                 return SCN_E_TOO_MANY_VIEWS;
         }
-        const uint32_t mask = (uint32_t)message->mask | SCN_MASK_STRUCTURE;
+        const uint32_t mask = mask_of(message->mask);
         struct scn_view *view = scn_alloc_zero(1, sizeof *view);
         struct scn_view_group *group =
                 view == NULL ? NULL : get_group(room, scn_document_node(room->document, root).uid, mask);

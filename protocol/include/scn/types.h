@@ -73,6 +73,8 @@ enum scn_channel {
 #define SCN_MASK_NAME (1u << SCN_CHANNEL_NAME)
 #define SCN_MASK_TRANSFORM (1u << SCN_CHANNEL_TRANSFORM)
 #define SCN_MASK_PROPERTIES (1u << SCN_CHANNEL_PROPERTIES)
+#define SCN_MASK_WORLD (1u << SCN_CHANNEL_WORLD)
+#define SCN_MASK_DURABLE ((1u << SCN_CHANNEL_COUNT) - 1)
 #define SCN_MASK_ALL UINT32_MAX
 
 /* Fixed fields of a node; properties are fields too, named by their key. */

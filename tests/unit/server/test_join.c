@@ -4,6 +4,7 @@
 /* Joining, a view's rate, and what all sessions together may have under way (DESIGN §5). */
 
 #include "protocol/base/alloc.h"
+#include "protocol/wire/columns.h"
 #include "server/core.h"
 #include "tests/lib/held.h"
 #include "tests/lib/hub.h"
@@ -296,5 +297,51 @@ SCN_TEST(output, of_one_session_has_a_limit_however_many_questions_wait)
         }
         cr_assert_eq(next, 1040);
         peer_close(&ann);
+        hub_finish(&hub);
+}
+
+/* Where things are, for who holds no hierarchy. */
+SCN_TEST(view, of_worlds_tells_matrices_when_an_ancestor_moves_and_nothing_of_names)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer robot;
+        struct scn_message message;
+        struct scn_delta delta = {0};
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        peer_open(&robot, &hub, 2, "robot", "test");
+        edit(&ann, scene_add(1, 50, "boat"));
+        edit(&ann, scene_add(2, 51, "lantern"));
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = 7;
+        message.as.view.view = 1;
+        message.as.view.root = scene_path("/boat");
+        message.as.view.mask = SCN_MASK_WORLD;
+        peer_send(&robot, &message);
+        message = peer_expect(&robot, SCN_MESSAGE_delta);
+        cr_assert_eq(scn_columns_decode(message.as.delta.columns, &delta), SCN_OK);
+        cr_assert_eq(delta.nodes_count, 2);
+        cr_assert_eq(delta.worlds_count, 2);
+        scn_delta_finish(&delta);
+        edit(&ann, scene_rename(3, "lamp"));
+        cr_assert_not(peer_receive(&robot, &message), "a name is nothing to it");
+        /* Above the view. */
+        edit(&ann, scene_translate(1, 5, 0, 0));
+        message = peer_expect(&robot, SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.back, 2, "since what it was told last");
+        cr_assert_eq(scn_columns_decode(message.as.delta.columns, &delta), SCN_OK);
+        cr_assert_eq(delta.nodes_count, 0);
+        cr_assert_eq(delta.worlds_count, 2);
+        cr_assert_eq(delta.worlds[1].world.m[3], 5.0f);
+        scn_delta_finish(&delta);
+        edit(&ann, scene_move(3, 1));
+        message = peer_expect(&robot, SCN_MESSAGE_delta);
+        cr_assert_eq(scn_columns_decode(message.as.delta.columns, &delta), SCN_OK);
+        cr_assert_eq(delta.left_count, 1);
+        cr_assert_eq(delta.worlds_count, 0);
+        scn_delta_finish(&delta);
+        peer_close(&ann);
+        peer_close(&robot);
         hub_finish(&hub);
 }
