@@ -255,7 +255,7 @@ static void draft_changes(
         struct scn_batch *batch, const struct taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
         struct scn_document *document = batch->room->document;
-        struct scn_entry entry = {.session = taken->session, .number = taken->number};
+        struct scn_entry entry = {.session = taken->session, .number = taken->number, .is_accepted = true};
         enum scn_error error = note_entry(batch, taken, changes, &entry);
         if (error == SCN_OK) {
                 error = draft_transaction(batch, taken, changes, answer);
@@ -282,7 +282,11 @@ static void draft_changes(
 static void answer_unchanged(struct scn_batch *batch, const struct taken *taken, struct scn_slice answer)
 {
         const struct scn_entry entry = {
-                .session = taken->session, .answer = scn_answer_frame(answer), .number = taken->number};
+                .session = taken->session,
+                .answer = scn_answer_frame(answer),
+                .is_accepted = true,
+                .number = taken->number,
+        };
         if (!push_entry(batch, entry)) {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }
@@ -689,7 +693,9 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 }
                 if (entry->session != NULL) {
                         entry->session->answers_due--;
-                        if (is_changed) {
+                        /* Also where nothing was left to change: it shows until a view has reached what it was judged
+                         * by. */
+                        if (entry->is_accepted) {
                                 entry->session->owed = room->durable;
                                 entry->session->is_behind = true;
                         }

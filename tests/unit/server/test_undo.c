@@ -515,6 +515,23 @@ SCN_TEST(undo, of_an_import_removes_it_in_one_and_redo_brings_it_back)
         close_two(&hub, &ann, &ben);
 }
 
+SCN_TEST(undo, has_nothing_to_take_back_for_an_author_who_has_only_watched)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer cy;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        (void)edit(&ann, scene_add(1, 20, "N"));
+        peer_close(&ann);
+        hub_stop(&hub);
+        hub_restart(&hub);
+        peer_open(&cy, &hub, 3, "cy", "test");
+        expect_nothing(&cy);
+        peer_close(&cy);
+        hub_finish(&hub);
+}
+
 SCN_TEST(undo, has_its_number_counted_when_there_is_nothing)
 {
         struct hub hub;
