@@ -317,6 +317,11 @@ void scn_room_ask_repeats(struct scn_room *room);
 /* True if what the document says can no longer be lost. */
 bool scn_room_is_settled(const struct scn_room *room);
 void scn_room_close(struct scn_room *room);
+/* True if nobody is in it and nothing is under way. */
+bool scn_room_is_unused(const struct scn_room *room);
+/* Of an unused room: nobody comes in any more, and its journal is the caller's to close, in a job that the room counts
+ * and after which it wants a tick. */
+struct scn_journal *scn_room_retire(struct scn_room *room);
 
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);

@@ -429,6 +429,20 @@ void scn_room_close(struct scn_room *room)
         destroy_room(room);
 }
 
+bool scn_room_is_unused(const struct scn_room *room)
+{
+        return room->sessions == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL;
+}
+
+struct scn_journal *scn_room_retire(struct scn_room *room)
+{
+        struct scn_journal *journal = room->journal;
+        room->state = SCN_ROOM_CLOSING;
+        room->journal = NULL;
+        room->jobs_count++;
+        return journal;
+}
+
 void scn_room_tick(struct scn_room *room)
 {
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;

@@ -458,7 +458,7 @@ struct scn_tree_node {
 struct scn_world {
         struct scn_uid uid;
         struct scn_slice path; /* data == NULL: to tell it would cost too much */
-        float matrix[16]; /* column-major */
+        float matrix[16];      /* column-major */
         struct scn_trs trs;
         struct scn_slice code; /* data == NULL: all is well; else the word of an error, and its text */
         struct scn_slice text;
