@@ -111,10 +111,10 @@ static void run_share(const struct wanted *wanted, uint64_t share)
                 sum.acked += result.acked;
                 seeds++;
         }
-        (void)printf("%" PRIu64
-                     " seeds: %.2f ms of CPU, %.0f events, %.0f edits, %.0f accepted a seed; trace %016" PRIx64 "\n",
-                seeds, (cpu_s() - began_s) * 1e3 / (double)seeds, (double)sum.events / (double)seeds,
-                (double)sum.wishes / (double)seeds, (double)sum.acked / (double)seeds, sum.hash);
+        (void)printf("%" PRIu64 " seeds: %.2f ms of CPU, %.0f events, %.0f edits, %.0f accepted a seed; ", seeds,
+                (cpu_s() - began_s) * 1e3 / (double)seeds, (double)sum.events / (double)seeds,
+                (double)sum.wishes / (double)seeds, (double)sum.acked / (double)seeds);
+        (void)printf("trace %016" PRIx64 "\n", sum.hash);
 }
 
 /* The first that fails ends the others. */
