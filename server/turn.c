@@ -52,6 +52,7 @@ struct scn_batch {
         size_t entries_count, entries_capacity;
         size_t undos_count; /* the first so many entries */
         size_t bytes_taken; /* of edits */
+        size_t steps_count; /* that its undos and redos are about */
         uint32_t mask;
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         struct scn_journal_record *journal_records;
@@ -236,9 +237,11 @@ static enum scn_error note_entry(
         entry->cause = taken->cause;
         entry->step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step;
         if (entry->author == NULL ||
-                !scn_author_reserve(entry->author, batch->entries_count + 1 + taken->steps_count)) {
+                !scn_author_reserve(
+                        entry->author, batch->entries_count + 1 + batch->steps_count + taken->steps_count)) {
                 return SCN_E_NO_MEMORY;
         }
+        batch->steps_count += taken->steps_count;
         if (taken->steps_count > 0) {
                 entry->steps = scn_alloc_zero(taken->steps_count, sizeof *entry->steps);
                 if (entry->steps == NULL) {
