@@ -31,14 +31,14 @@
 #define SCN_ROOMS_MAX 10000u
 #define SCN_VIEWS_PER_SESSION_MAX 64u
 #define SCN_AUTHOR_BYTES_MAX 256u
-#ifndef SCN_INBOX_BYTES_MAX              /* the simulator has small ones: tests/sim/small.h */
-#define SCN_INBOX_BYTES_MAX (8u << 20)   /* of one session; reading stops above */
-#define SCN_INPUT_BYTES_MAX (256u << 20) /* of all sessions together, see intake.c */
+#ifndef SCN_INBOX_BYTES_MAX               /* the simulator has small ones: tests/sim/small.h */
+#define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
+#define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
+#define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
 #define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
 #define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
-#define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_SNAPSHOT_IDLE_MS 10000u       /* so long a snapshot waits for who joins next */
 #define SCN_RATE_MAX 1000u                /* of a view, deltas a second */
 #define SCN_TURN_BYTES_MAX (4u << 20)
@@ -160,6 +160,7 @@ struct scn_entry {
         struct scn_session *session;     /* NULL: gone meanwhile */
         struct scn_changes *changes;     /* NULL: refused, or nothing changed */
         struct scn_shared_bytes *answer; /* the frame to send */
+        bool is_accepted;                /* it changed something, or there was nothing to change */
         uint64_t number;
         /* What its author can take back once it is published. */
         struct scn_author *author; /* NULL: nothing changed */

@@ -52,6 +52,7 @@ struct scn_batch {
         size_t entries_count, entries_capacity;
         size_t undos_count; /* the first so many entries */
         size_t bytes_taken; /* of edits */
+        size_t steps_count; /* that its undos and redos are about */
         uint32_t mask;
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         struct scn_journal_record *journal_records;
@@ -236,9 +237,11 @@ static enum scn_error note_entry(
         entry->cause = taken->cause;
         entry->step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step;
         if (entry->author == NULL ||
-                !scn_author_reserve(entry->author, batch->entries_count + 1 + taken->steps_count)) {
+                !scn_author_reserve(
+                        entry->author, batch->entries_count + 1 + batch->steps_count + taken->steps_count)) {
                 return SCN_E_NO_MEMORY;
         }
+        batch->steps_count += taken->steps_count;
         if (taken->steps_count > 0) {
                 entry->steps = scn_alloc_zero(taken->steps_count, sizeof *entry->steps);
                 if (entry->steps == NULL) {
@@ -255,7 +258,7 @@ static void draft_changes(
         struct scn_batch *batch, const struct taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
         struct scn_document *document = batch->room->document;
-        struct scn_entry entry = {.session = taken->session, .number = taken->number};
+        struct scn_entry entry = {.session = taken->session, .number = taken->number, .is_accepted = true};
         enum scn_error error = note_entry(batch, taken, changes, &entry);
         if (error == SCN_OK) {
                 error = draft_transaction(batch, taken, changes, answer);
@@ -282,7 +285,11 @@ static void draft_changes(
 static void answer_unchanged(struct scn_batch *batch, const struct taken *taken, struct scn_slice answer)
 {
         const struct scn_entry entry = {
-                .session = taken->session, .answer = scn_answer_frame(answer), .number = taken->number};
+                .session = taken->session,
+                .answer = scn_answer_frame(answer),
+                .is_accepted = true,
+                .number = taken->number,
+        };
         if (!push_entry(batch, entry)) {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }
@@ -689,7 +696,9 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 }
                 if (entry->session != NULL) {
                         entry->session->answers_due--;
-                        if (is_changed) {
+                        /* Also where nothing was left to change: it shows until a view has reached what it was judged
+                         * by. */
+                        if (entry->is_accepted) {
                                 entry->session->owed = room->durable;
                                 entry->session->is_behind = true;
                         }

@@ -178,6 +178,7 @@ void sim_author_open_view(struct sim_author *author, struct scn_uid root, uint32
         struct scn_view_options options = SCN_VIEW_OPTIONS_INIT;
         options.root.uid = root;
         options.mask = mask;
+        options.rate = sim_chance(author->sim, 15) ? 1 + sim_below(author->sim, 20) : 0;
         options.on_change = on_change;
         options.on_end = on_end;
         options.data = mine;

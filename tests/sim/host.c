@@ -123,7 +123,15 @@ bool sim_host_is_idle(const struct sim *sim)
                         return false;
                 }
         }
-        return sim->server != NULL && !sim->is_stopping && !sim->has_turn;
+        if (sim->server == NULL || sim->is_stopping || sim->has_turn) {
+                return false;
+        }
+        /* A view with a rate is told later. */
+        const struct scn_session *session = sim->server->sessions;
+        while (session != NULL && !session->is_behind) {
+                session = session->next;
+        }
+        return session == NULL;
 }
 
 /* --- Life and death --- */
@@ -186,6 +194,7 @@ void sim_host_tick(struct sim *sim)
                 return;
         }
         scn_server_tick(sim->server);
+        sim_host_turn_soon(sim);
         if (!sim->is_stopping) {
                 return;
         }

@@ -81,8 +81,8 @@ static struct scn_journal *make_handle(struct sim_disk *disk, struct sim_documen
         return journal;
 }
 
-enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_slice name,
-        const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+static enum scn_error open_handle(const struct scn_storage *storage, struct scn_slice name, bool is_writer,
+        struct scn_journal **journal_out, struct scn_storage_fault *fault)
 {
         const enum scn_error error = sim_store_ask(storage->disk, storage->is_dead, SIM_READ, fault);
         if (error != SCN_OK) {
@@ -92,16 +92,26 @@ enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_sl
         if (document == NULL) {
                 return sim_store_fail(fault, SCN_E_NO_DOCUMENT);
         }
-        *journal_out = make_handle(storage->disk, document, options == NULL || options->mode == SCN_JOURNAL_WRITE);
+        *journal_out = make_handle(storage->disk, document, is_writer);
         return SCN_OK;
 }
 
-/* This disk is never so full that reading needs another way. */
+enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_slice name,
+        const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        const struct sim_disk_faults *faults = &storage->disk->faults;
+        const bool is_writer = options == NULL || options->mode == SCN_JOURNAL_WRITE;
+        const bool is_full = is_writer && faults->write_error == SCN_E_STORAGE_FULL;
+        if (is_full && scn_random_chance(storage->disk->random, faults->write_percent / 3)) {
+                return sim_store_fail(fault, SCN_E_STORAGE_FULL);
+        }
+        return open_handle(storage, name, is_writer, journal_out, fault);
+}
+
 enum scn_error scn_journal_open_still(const struct scn_storage *storage, struct scn_slice name,
         struct scn_journal **journal_out, struct scn_storage_fault *fault)
 {
-        const struct scn_journal_options reading = {.mode = SCN_JOURNAL_READ};
-        return scn_journal_open(storage, name, &reading, journal_out, fault);
+        return open_handle(storage, name, false, journal_out, fault);
 }
 
 enum scn_error scn_journal_open_file(

@@ -60,6 +60,34 @@ SCN_TEST(view, tells_an_author_that_an_edit_has_come_even_if_it_shows_nothing_of
         hub_finish(&hub);
 }
 
+/* Another had done the same; the author's mirror does not know yet, and shows its own until it does. */
+SCN_TEST(view, tells_an_author_how_far_it_is_when_there_was_nothing_left_to_change)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        start_view(&ann, 1, SCN_MASK_TRANSFORM);
+        op = scene_rename(2, "ship");
+        peer_edit(&bob, &op, 1);
+        (void)peer_expect(&bob, SCN_MESSAGE_applied);
+        peer_edit(&ann, &op, 1);
+        struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert(message.as.applied.unchanged);
+        cr_assert_eq(message.as.applied.rev, 2);
+        message = peer_expect(&ann, SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.to, 2);
+        cr_assert_eq(message.as.delta.back, 1);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
+
 static void ask_view(struct peer *peer, struct scn_node_ref root, scn_revision rev, struct scn_slice epoch)
 {
         struct scn_message message;
