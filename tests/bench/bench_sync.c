@@ -6,7 +6,7 @@
  * that of all the server's threads, the journal's included; every acknowledged edit is durable. Needs a quiet machine:
  * delays are upper bounds, and what counts is the ratio within one run.
  *
- * usage: bench_sync [SECONDS] (of each load; 3) */
+ * usage: bench_sync [SECONDS [PART]] (of each load, 3; joins, fan-out, saturation, delay, questions, idle or slow) */
 
 #include "protocol/base/bytes.h"
 #include "protocol/wire/ops.h"
@@ -522,14 +522,24 @@ static void bench_slow_clients(void)
 
 int main(int count, char **arguments)
 {
+        static const struct {
+                const char *name;
+                void (*run)(void);
+        } parts[] = {
+                {"joins", bench_joins},
+                {"fan-out", bench_fan_out},
+                {"saturation", bench_saturation},
+                {"delay", bench_delay},
+                {"questions", bench_questions},
+                {"idle", bench_idle},
+                {"slow", bench_slow_clients},
+        };
         seconds = count > 1 ? strtod(arguments[1], NULL) : seconds;
         sync_pin(1);
-        bench_joins();
-        bench_fan_out();
-        bench_saturation();
-        bench_delay();
-        bench_questions();
-        bench_idle();
-        bench_slow_clients();
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+                if (count < 3 || strcmp(arguments[2], parts[i].name) == 0) {
+                        parts[i].run();
+                }
+        }
         return 0;
 }
