@@ -318,6 +318,8 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
                 return handle_viewed(client, &message.as.viewed);
         case SCN_MESSAGE_answer:
                 return handle_answer(client, &message.as.answer);
+        case SCN_MESSAGE_live:
+                return SCN_OK;
         case SCN_MESSAGE_hello:
         case SCN_MESSAGE_open:
         case SCN_MESSAGE_edit:
@@ -338,6 +340,10 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
         case SCN_MESSAGE_verify:
         case SCN_MESSAGE_backup:
         case SCN_MESSAGE_ping:
+        case SCN_MESSAGE_presence:
+        case SCN_MESSAGE_preview:
+        case SCN_MESSAGE_lock:
+        case SCN_MESSAGE_unlock:
                 break;
         }
         return SCN_E_OUT_OF_TURN;

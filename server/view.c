@@ -367,5 +367,6 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         struct encoding shared = {0};
         send_lack(view, &shared);
         finish_encoding(&shared);
+        scn_live_begin_view(view);
         return SCN_OK;
 }
