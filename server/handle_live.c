@@ -21,153 +21,22 @@ static void fail(struct scn_session *session, const char *what, enum scn_error e
 
 /* --- presence --- */
 
-/* Room for what was there and a message's worth of keys, most of which may replace or remove. */
-#define KEYS_READ_MAX (4u * SCN_LIVE_presence_keys_max)
-
-struct key {
-        struct scn_slice key;
-        struct scn_slice value; /* data == NULL: to be removed */
-};
-
-struct keys {
-        struct key keys[KEYS_READ_MAX + SCN_LIVE_presence_keys_max];
-        size_t count;
-        size_t old_count;
-        struct scn_buffer values; /* canonical; reserved, so that it stays where it is */
-};
-
-static struct key *find_key(struct keys *keys, size_t from, struct scn_slice name)
+void scn_handle_presence(struct scn_session *session, const struct scn_message_presence *message)
 {
-        for (size_t i = from; i < keys->count; i++) {
-                if (keys->keys[i].key.size == name.size && memcmp(keys->keys[i].key.data, name.data, name.size) == 0) {
-                        return &keys->keys[i];
-                }
-        }
-        return NULL;
-}
-
-/* What is there stands first; its spelling is our own. */
-static void read_old(struct keys *keys, struct scn_slice map)
-{
-        struct scn_unpacker unpacker = scn_unpacker_from(map);
-        const uint32_t count = map.data == NULL ? 0 : scn_unpack_map(&unpacker);
-        for (uint32_t i = 0; i < count; i++) {
-                keys->keys[keys->count].key = scn_unpack_text(&unpacker, UINT32_MAX);
-                keys->keys[keys->count++].value = scn_unpack_raw(&unpacker);
-        }
-        keys->old_count = keys->count;
-}
-
-static enum scn_error read_new_value(
-        struct keys *keys, const struct scn_limits *limits, struct scn_unpacker *unpacker, struct scn_slice *value_out)
-{
-        *value_out = (struct scn_slice){NULL, 0};
-        if (scn_unpack_is_nil(unpacker)) {
-                return SCN_OK;
-        }
-        const size_t at = keys->values.size;
-        const struct scn_slice raw = scn_unpack_raw(unpacker);
-        const enum scn_error error =
-                unpacker->error != SCN_OK ? unpacker->error : scn_value_canonicalise(raw, limits, &keys->values);
-        if (error == SCN_OK) {
-                *value_out = (struct scn_slice){keys->values.data + at, (uint32_t)(keys->values.size - at)};
-        }
-        return error;
-}
-
-static enum scn_error read_new(struct keys *keys, const struct scn_limits *limits, struct scn_slice map)
-{
-        struct scn_unpacker unpacker = scn_unpacker_from(map);
-        const uint32_t count = scn_unpack_map(&unpacker);
-        if (unpacker.error == SCN_OK && count > KEYS_READ_MAX) {
-                return SCN_E_TOO_MANY_KEYS;
-        }
-        for (uint32_t i = 0; i < count; i++) {
-                struct key new;
-                new.key = scn_unpack_text(&unpacker, UINT32_MAX);
-                if (unpacker.error != SCN_OK) {
-                        return unpacker.error;
-                }
-                if (new.key.size == 0 || new.key.size > limits->key_bytes_max) {
-                        return SCN_E_KEY_TOO_LONG;
-                }
-                if (find_key(keys, keys->old_count, new.key) != NULL) {
-                        return SCN_E_DUPLICATE_KEY;
-                }
-                const enum scn_error error = read_new_value(keys, limits, &unpacker, &new.value);
-                if (error != SCN_OK) {
-                        return error;
-                }
-                keys->keys[keys->count++] = new;
-        }
-        return unpacker.error;
-}
-
-/* A key that is there already keeps its place. */
-static void merge(struct keys *keys)
-{
-        const size_t count = keys->count;
-        size_t kept = 0;
-        for (size_t i = 0; i < keys->old_count; i++) {
-                struct key *new = find_key(keys, keys->old_count, keys->keys[i].key);
-                if (new != NULL) {
-                        keys->keys[i].value = new->value;
-                        new->value.data = NULL;
-                }
-        }
-        for (size_t i = 0; i < count; i++) {
-                if (keys->keys[i].value.data != NULL) {
-                        keys->keys[kept++] = keys->keys[i];
-                }
-        }
-        keys->count = kept;
-}
-
-static enum scn_error set_merged(struct scn_session *session, const struct keys *keys)
-{
-        struct scn_buffer map;
-        if (keys->count == 0) {
-                return scn_live_set_presence(session, (struct scn_slice){NULL, 0});
-        }
-        if (keys->count > SCN_LIVE_presence_keys_max) {
-                return SCN_E_TOO_MANY_KEYS;
-        }
-        scn_buffer_init(&map, SCN_LIVE_presence_bytes_max);
-        struct scn_packer packer = scn_packer_to(&map);
-        scn_pack_map(&packer, (uint32_t)keys->count);
-        for (size_t i = 0; i < keys->count; i++) {
-                scn_pack_text(&packer, keys->keys[i].key);
-                scn_pack_raw(&packer, keys->keys[i].value);
-        }
-        enum scn_error error = packer.error;
-        const struct scn_slice bytes = {map.data, (uint32_t)map.size};
-        const bool is_same = error == SCN_OK && session->presence != NULL &&
-                session->presence->bytes.size == bytes.size &&
-                memcmp(session->presence->bytes.data, bytes.data, bytes.size) == 0;
+        const struct scn_slice none = {NULL, 0};
+        const struct scn_slice present = session->presence == NULL ? none : session->presence->bytes;
+        struct scn_buffer merged;
+        scn_buffer_init(&merged, SCN_LIVE_presence_bytes_max);
+        enum scn_error error = scn_presence_merge(present, message->map, &session->server->options.limits, &merged);
+        const struct scn_slice bytes = {merged.size == 0 ? NULL : merged.data, (uint32_t)merged.size};
+        const bool is_same = error == SCN_OK && bytes.size == present.size &&
+                (bytes.size == 0 || memcmp(bytes.data, present.data, bytes.size) == 0);
         if (error == SCN_OK && !is_same) {
                 error = scn_live_set_presence(session, bytes);
         }
-        if (error != SCN_OK || is_same) {
-                scn_buffer_finish(&map);
+        if (error != SCN_OK || is_same || bytes.data == NULL) {
+                scn_buffer_finish(&merged);
         }
-        return error;
-}
-
-void scn_handle_presence(struct scn_session *session, const struct scn_message_presence *message)
-{
-        struct keys keys;
-        keys.count = 0;
-        scn_buffer_init(&keys.values, message->map.size);
-        enum scn_error error = scn_buffer_reserve(&keys.values, message->map.size);
-        if (error == SCN_OK) {
-                read_old(&keys, session->presence == NULL ? (struct scn_slice){NULL, 0} : session->presence->bytes);
-                error = read_new(&keys, &session->server->options.limits, message->map);
-        }
-        if (error == SCN_OK) {
-                merge(&keys);
-                error = set_merged(session, &keys);
-        }
-        scn_buffer_finish(&keys.values);
         if (error != SCN_OK) {
                 fail(session, "presence", error);
         }

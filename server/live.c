@@ -427,7 +427,9 @@ static void touch_moved(struct scn_room *room)
         if (live->moved_count > 0 || live->has_lost_moved) {
                 const uint64_t last = live->count;
                 struct scn_live_entry *newer = NULL;
-                qsort(live->moved, live->moved_count, sizeof *live->moved, compare_ids);
+                if (live->moved_count > 1) {
+                        qsort(live->moved, live->moved_count, sizeof *live->moved, compare_ids);
+                }
                 for (struct scn_live_entry *at = live->oldest; at != NULL && at->count <= last; at = newer) {
                         newer = at->newer;
                         if (at->id != 0 && was_moved(live, room->document, at->id)) {

@@ -16,6 +16,8 @@
 #include "protocol/scene/edit.h"
 #include "protocol/wire/pack.h"
 
+#include <scn/limits.h>
+
 /* Key, default, what. Told in the greeting. */
 /* clang-format off */
 #define SCN_LIVE_LIMIT_LIST(X)                                                                                         \
@@ -32,6 +34,13 @@ enum scn_live_limit {
         SCN_LIVE_LIMIT_LIST(SCN_LIVE_LIMIT_ENUM)
 #undef SCN_LIVE_LIMIT_ENUM
 };
+
+/* What a presence becomes: `present` (a map spelled by this function; data == NULL: there is none) with the keys of
+ * `map`, of which a nil removes one. Appended to `merged`, whose maximum is that of a presence; nothing is appended if
+ * no key is left. SCN_E_BAD_MESSAGE, SCN_E_TOO_MANY_KEYS, SCN_E_KEY_TOO_LONG, SCN_E_DUPLICATE_KEY, SCN_E_TOO_LARGE,
+ * SCN_E_NO_MEMORY, and what refuses a value. */
+SCN_NODISCARD enum scn_error scn_presence_merge(
+        struct scn_slice present, struct scn_slice map, const struct scn_limits *limits, struct scn_buffer *merged);
 
 struct scn_preview_wish {
         struct scn_node_ref node;
