@@ -114,6 +114,7 @@ struct scn_client {
         uint64_t session;
         struct scn_uid root;
         uint8_t epoch[8];
+        uint64_t history; /* epochs seen so far: revisions of different ones cannot be compared */
         char author[SCN_CLIENT_TEXT_BYTES_MAX];
         uint64_t open_request;
         struct scn_limits limits;

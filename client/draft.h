@@ -12,7 +12,9 @@
 #include <scn/client.h>
 
 /* A part is closed when it has so many bytes. One op, with a name and a value of the greatest size, still fits. */
+#ifndef SCN_DRAFT_PART_BYTES /* the simulator has its own */
 #define SCN_DRAFT_PART_BYTES (1u << 20)
+#endif
 /* In all (DESIGN §3). */
 #define SCN_DRAFT_BYTES_MAX (128u << 20)
 

@@ -57,6 +57,7 @@ static enum scn_error handle_opened(struct scn_client *client, const struct scn_
                 return SCN_E_OUT_OF_TURN;
         }
         client->root = opened->root;
+        client->history += client->history == 0 || memcmp(client->epoch, opened->epoch.data, sizeof client->epoch) != 0;
         memcpy(client->epoch, opened->epoch.data, sizeof client->epoch);
         const uint32_t size =
                 opened->author.size < sizeof client->author ? opened->author.size : (uint32_t)sizeof client->author - 1;
@@ -88,6 +89,7 @@ static enum scn_error handle_applied(struct scn_client *client, const struct scn
         scn_client_own_answered(client, task, true);
         task->is_accepted = true;
         task->rev = applied->rev;
+        task->history = client->history;
         TAILQ_INSERT_TAIL(&client->accepted, task, link);
         scn_client_settle(client, task);
         const struct scn_result result = {

@@ -200,10 +200,16 @@ bool scn_mirror_drop(struct scn_mirror *mirror, struct scn_task *task, struct sc
         return true;
 }
 
+/* The confirmed state has it, or will never have it. */
+static bool has_reached(const struct scn_mirror *mirror, const struct scn_task *task)
+{
+        return task->is_accepted &&
+                (task->history < mirror->history || (task->history == mirror->history && task->rev <= mirror->cursor));
+}
+
 bool scn_mirror_settle(struct scn_mirror *mirror, struct scn_task *task, struct scn_told *told)
 {
-        SCN_ASSERT(task->is_accepted);
-        return task->rev <= mirror->cursor && scn_mirror_drop(mirror, task, told);
+        return has_reached(mirror, task) && scn_mirror_drop(mirror, task, told);
 }
 
 /* --- Deltas --- */
@@ -219,16 +225,20 @@ void scn_mirror_forget_parts(struct scn_mirror *mirror)
         delta->is_whole = false;
         delta->root = 0;
         delta->nodes_count = 0;
+        delta->worlds_count = 0;
         delta->properties_count = 0;
         delta->removed_count = 0;
         delta->left_count = 0;
 }
 
+void scn_mirror_bare(struct scn_mirror *mirror)
+{
+        pop_all(mirror, 0, NULL);
+}
+
 void scn_mirror_finish(struct scn_mirror *mirror)
 {
-        while (mirror->shown_count > 0) {
-                pop(mirror);
-        }
+        scn_mirror_bare(mirror);
         scn_mirror_forget_parts(mirror);
         scn_free(mirror->parts);
         scn_free(mirror->shown);
@@ -279,7 +289,7 @@ static void complete(struct scn_mirror *mirror, const struct scn_mirror_part *pa
 
 static bool is_to_show(const struct scn_mirror *mirror, const struct scn_task *task)
 {
-        return task->kind == SCN_TASK_EDIT && !(task->is_accepted && task->rev <= mirror->cursor);
+        return task->kind == SCN_TASK_EDIT && !has_reached(mirror, task);
 }
 
 /* Those that were on top, and those that did not fit before. */
@@ -294,7 +304,8 @@ static void show_all(struct scn_mirror *mirror, const struct scn_task_queue *tas
         }
 }
 
-static enum scn_error apply(struct scn_mirror *mirror, const struct scn_mirror_tasks *tasks, struct scn_told *told)
+static enum scn_error apply(struct scn_mirror *mirror, const struct scn_mirror_part *part,
+        const struct scn_mirror_tasks *tasks, struct scn_told *told)
 {
         const bool is_whole = mirror->delta.is_whole;
         pop_all(mirror, 0, is_whole ? NULL : told);
@@ -304,6 +315,7 @@ static enum scn_error apply(struct scn_mirror *mirror, const struct scn_mirror_t
         const enum scn_error error = scn_document_apply_delta(mirror->document, &mirror->delta);
         if (error == SCN_OK) {
                 mirror->cursor = mirror->delta.to;
+                mirror->history = part->history;
                 mirror->is_ready = true;
                 scn_told_add_delta(told, mirror->document, &mirror->delta);
         }
@@ -327,7 +339,7 @@ enum scn_error scn_mirror_take(struct scn_mirror *mirror, const struct scn_mirro
                 told->event.from = mirror->delta.is_whole ? 0 : part->from;
                 told->event.to = part->to;
                 told->event.is_whole = mirror->delta.is_whole;
-                error = apply(mirror, tasks, told);
+                error = apply(mirror, part, tasks, told);
         }
         if (error != SCN_OK || !part->has_more) {
                 scn_mirror_forget_parts(mirror);

@@ -10,6 +10,9 @@
  *   edit accepted   it stays on top until the cursor has reached the revision it made: only then is it beneath too
  *   edit refused    take back down to it · leave it out · put the later ones on top again
  *
+ * Where the server has begun another history (an older state was put back, say), what was accepted before is in the
+ * state that arrives, or lost: in neither case it stays on top.
+ *
  * An edit of which an op does not fit here (it is about nodes outside the view, or the state has moved on) shows
  * with the ops that do. */
 
@@ -23,6 +26,7 @@ struct scn_mirror {
         struct scn_document *document;
         uint32_t mask;
         scn_revision cursor;
+        uint64_t history;        /* the client's, in which the cursor counts */
         bool is_ready;           /* the state has come */
         struct scn_shown *shown; /* what is on top, lowest first */
         size_t shown_count;
@@ -49,10 +53,14 @@ bool scn_mirror_drop(struct scn_mirror *mirror, struct scn_task *task, struct sc
 /* The same, if the cursor has reached what it made. */
 bool scn_mirror_settle(struct scn_mirror *mirror, struct scn_task *task, struct scn_told *told);
 
+/* Leaves the confirmed state alone; nobody is told. */
+void scn_mirror_bare(struct scn_mirror *mirror);
+
 struct scn_mirror_part {
         struct scn_slice columns;
         scn_revision from;
         scn_revision to;
+        uint64_t history;
         bool has_more;
 };
 

@@ -41,7 +41,8 @@ struct scn_task {
         bool is_resent;   /* was sent on an earlier connection */
         uint64_t edit;    /* edit: as the program knows it */
         uint64_t number;  /* edit, undo: on the wire, 0 until sent. request: its number */
-        scn_revision rev; /* accepted */
+        scn_revision rev; /* accepted, */
+        uint64_t history; /* ... and in which of the client's histories that counts */
         uint32_t on_top;  /* in how many views it shows */
         struct scn_draft_part *parts;
         uint32_t parts_count;

@@ -358,7 +358,7 @@ void scn_client_show(struct scn_client *client, struct scn_task *task)
         struct scn_view *view;
         TAILQ_FOREACH(view, &client->views, link)
         {
-                if (view->is_replay || view->is_dead) {
+                if (view->is_replay || view->is_dead || view->is_ended) {
                         continue;
                 }
                 struct scn_told told;
@@ -489,6 +489,7 @@ void scn_view_fail(struct scn_view *view, const struct scn_failure *failure)
 {
         view->is_ended = true;
         view->is_wanted = false;
+        scn_mirror_bare(&view->mirror); /* no delta will come that would reach what is on top */
         if (view->end != NULL) {
                 return;
         }
@@ -586,7 +587,7 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
         if (view->is_replay && from > view->mirror.cursor) {
                 from = view->mirror.cursor; /* of revisions that change nothing here there is no delta */
         }
-        const struct scn_mirror_part part = {delta->columns, from, delta->to, delta->more};
+        const struct scn_mirror_part part = {delta->columns, from, delta->to, client->history, delta->more};
         struct scn_told told;
         scn_told_init(&told, SCN_VIEW_DELTA);
         copy_replay(view, &told);

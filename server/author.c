@@ -389,11 +389,20 @@ bool scn_author_set_past(struct scn_author *author, const struct scn_steps *past
         struct scn_steps *steps = &author->steps;
         const bool has_edits = steps->all_count > 0;
         const size_t redo_count = has_edits ? 0 : past->redo_count;
-        if (!reserve(steps, past->all_count, past->undo_count, redo_count)) {
+        /* A batch in flight relies on what it has reserved. */
+        const size_t all_spare = steps->all_capacity - steps->all_count;
+        const size_t undo_spare = steps->undo_capacity - steps->undo_count;
+        const size_t redo_spare = steps->redo_capacity - steps->redo_count;
+        if (!reserve(steps, past->all_count + all_spare, past->undo_count + undo_spare, redo_count + redo_spare)) {
                 return false;
         }
-        memmove(steps->all + past->all_count, steps->all, steps->all_count * sizeof *steps->all);
-        memmove(steps->undo + past->undo_count, steps->undo, steps->undo_count * sizeof *steps->undo);
+        /* An array that was never needed has no address, and memmove must not be given one. */
+        if (steps->all_count > 0) {
+                memmove(steps->all + past->all_count, steps->all, steps->all_count * sizeof *steps->all);
+        }
+        if (steps->undo_count > 0) {
+                memmove(steps->undo + past->undo_count, steps->undo, steps->undo_count * sizeof *steps->undo);
+        }
         for (size_t i = 0; i < past->all_count; i++) {
                 steps->all[i] = past->all[i];
         }

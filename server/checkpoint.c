@@ -482,7 +482,7 @@ static enum scn_error load_front(
         if (cursor.is_bad) {
                 return size > VARINT_BYTES_MAX ? SCN_E_BAD_SNAPSHOT : SCN_OK;
         }
-        if (length > SCN_CHECKPOINT_ROW_BYTES_MAX || decoder->has_ended) {
+        if (length > SCN_CHECKPOINT_ROW_BYTES_MAX) {
                 return SCN_E_BAD_SNAPSHOT;
         }
         if (length > cursor.left) {

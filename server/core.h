@@ -22,6 +22,7 @@
 #include "protocol/wire/message.h"
 #include "protocol/wire/ops.h"
 #include "server/author.h"
+#include "server/encoding.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
@@ -30,11 +31,16 @@
 #define SCN_ROOMS_MAX 10000u
 #define SCN_VIEWS_PER_SESSION_MAX 64u
 #define SCN_AUTHOR_BYTES_MAX 256u
+#ifndef SCN_INBOX_BYTES_MAX               /* the simulator has small ones: tests/sim/small.h */
 #define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
-#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
 #define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
-#define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
+#define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_TURN_EDITS_MAX 4096u
+#endif
+#define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
+#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
+#define SCN_SNAPSHOT_IDLE_MS 10000u       /* so long a snapshot waits for who joins next */
+#define SCN_RATE_MAX 1000u                /* of a view, deltas a second */
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
@@ -65,14 +71,18 @@ struct scn_view {
         struct scn_view_group *group;
         struct scn_session *session;
         uint64_t number;
-        scn_revision cursor; /* what it holds is what its filter gives here ... */
-        scn_revision told;   /* ... and gave at the end of the last delta sent: between, nothing changed in it */
-        bool is_fresh;       /* nothing sent yet, or the horizon has passed the cursor */
+        scn_revision cursor;  /* what it holds is what its filter gives here ... */
+        scn_revision told;    /* ... and gave at the end of the last delta sent: between, nothing changed in it */
+        bool is_resumed;      /* is to be told how far it is: what it was owed may have been lost with a connection */
+        bool is_fresh;        /* nothing sent yet, or the horizon has passed the cursor */
+        uint32_t interval_ms; /* of its rate; 0: none */
+        uint64_t next_ms;     /* not before */
         /* Volatile channels (live.h): a cursor in the room's count, and the state of the tree it was told in. */
         uint64_t live_cursor;
         scn_revision live_revision;
         scn_node_id live_root; /* its root's life; 0: there was none */
         uint64_t live_sent_ms;
+        uint32_t live_mask; /* which of them it is to be told of */
         bool is_live_fresh; /* nothing sent yet: all there is */
 };
 
@@ -84,6 +94,9 @@ struct scn_view_group {
         uint32_t mask;
         struct scn_view *views;
         struct scn_observer *observer;
+        struct scn_encoding snapshot; /* the last one made, for who joins next; no parts: none is kept */
+        uint64_t snapshot_used_ms;
+        size_t whole_bytes; /* of the last one; 0: not known */
 };
 
 enum scn_session_state {
@@ -164,6 +177,7 @@ struct scn_entry {
         struct scn_session *session;     /* NULL: gone meanwhile */
         struct scn_changes *changes;     /* NULL: refused, or nothing changed */
         struct scn_shared_bytes *answer; /* the frame to send */
+        bool is_accepted;                /* it changed something, or there was nothing to change */
         uint64_t number;
         /* What its author can take back once it is published. */
         struct scn_author *author; /* NULL: nothing changed */
@@ -193,6 +207,7 @@ struct scn_room {
         struct scn_document *document;
         struct scn_journal *journal;
         uint64_t epoch;
+        bool is_still;                    /* the journal can only be read: the disk was too full to open it */
         bool has_epoch;                   /* the file lists it: before, no edit is taken (the disk is full) */
         struct scn_journal_epoch *epochs; /* owned: the newest that the file lists, the present one among them */
         uint32_t epochs_count;
@@ -204,6 +219,7 @@ struct scn_room {
         struct scn_batch *batch; /* NULL: none in flight */
         struct scn_observable *published;
         struct scn_view_group *groups;
+        uint64_t views_due_ms;                 /* when a view's rate lets it be served next; 0: nothing waits */
         struct scn_live *live;                 /* NULL: there has been nothing volatile yet */
         uint32_t jobs_count;                   /* other jobs under way that name this room */
         struct scn_checkpoint_job *checkpoint; /* under way, beside all else; NULL: none */
@@ -229,6 +245,8 @@ struct scn_server {
         uint32_t checkpoint_jobs_count;
         uint32_t backups_count;
         uint64_t purge_at_ms; /* when the trash is looked through */
+        size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
+        bool has_starved;     /* a session waits for that to become less */
         size_t input_bytes;   /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
@@ -243,6 +261,8 @@ void scn_server_log(const struct scn_server *server, enum scn_log_level level, c
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
 /* NULL: it is gone. */
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
+/* Whether more may be encoded, as far as all sessions together are concerned. */
+bool scn_server_has_output_room(const struct scn_server *server);
 /* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
 bool scn_server_has_history_job(const struct scn_server *server);
 void scn_server_begin_history_job(struct scn_server *server);
@@ -275,6 +295,8 @@ void scn_session_stage(struct scn_session *session);
 void scn_session_drop_staged(struct scn_session *session);
 /* The author's entry in the room; NULL: out of memory. */
 struct scn_author *scn_session_author(struct scn_session *session);
+/* Whether there is room to answer more, for this session and for all together. */
+bool scn_session_has_room(const struct scn_session *session);
 bool scn_session_is_drained(const struct scn_session *session);
 
 /* --- intake.c --- */
@@ -315,6 +337,11 @@ void scn_room_ask_repeats(struct scn_room *room);
 /* True if what the document says can no longer be lost. */
 bool scn_room_is_settled(const struct scn_room *room);
 void scn_room_close(struct scn_room *room);
+/* True if nobody is in it and nothing is under way. */
+bool scn_room_is_unused(const struct scn_room *room);
+/* Of an unused room: nobody comes in any more, and its journal is the caller's to close, in a job that the room counts
+ * and after which it wants a tick. */
+struct scn_journal *scn_room_retire(struct scn_room *room);
 
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);
@@ -341,6 +368,10 @@ void scn_view_stop(struct scn_session *session, uint64_t number);
 void scn_view_stop_all(struct scn_session *session);
 /* Sends every view of a drained session what it lacks; only while the room is settled. */
 void scn_view_catch_up(struct scn_session *session);
+/* Serves views that waited for their time. */
+void scn_view_serve_due(struct scn_room *room);
+/* Snapshots that nobody has joined for a while go; `is_pressed`: all that nobody is being sent. */
+void scn_view_drop_snapshots(struct scn_room *room, bool is_pressed);
 /* At the publish point: tells the groups which channels changed. */
 void scn_view_publish(struct scn_room *room, uint32_t mask);
 

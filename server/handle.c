@@ -119,6 +119,8 @@ struct manage_job {
         int64_t now_us;
         struct scn_slice name; /* owned bytes, like to */
         struct scn_slice to;
+        struct scn_room *room;       /* that is closed for it, or NULL */
+        struct scn_journal *journal; /* of that room */
         struct scn_storage_list list;
         enum scn_error error;
 };
@@ -141,6 +143,7 @@ static void run_manage(struct scn_job *job)
                 .created_us = manage->now_us,
                 .origin = {manage->uids[1].bytes, sizeof manage->uids[1].bytes},
         };
+        scn_journal_close(manage->journal);
         switch (manage->action) {
         case MANAGE_LIST:
                 manage->error = scn_storage_list(storage, SCN_STORAGE_DOCUMENTS, &manage->list, NULL);
@@ -203,6 +206,10 @@ static void done_manage(struct scn_job *job)
         struct manage_job *manage = (struct manage_job *)job;
         struct scn_session *session = find_session(manage->server, manage->session);
         manage->server->jobs_count--;
+        if (manage->room != NULL) {
+                manage->room->jobs_count--;
+                scn_room_tick(manage->room);
+        }
         if (session != NULL) {
                 answer_manage(session, manage);
                 session->is_asking = false;
@@ -219,8 +226,9 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
 {
         struct scn_server *server = session->server;
         const struct scn_server_options *options = &server->options;
-        if (action != MANAGE_LIST && action != MANAGE_CREATE && action != MANAGE_UNDELETE &&
-                scn_server_find_room(server, name) != NULL) {
+        struct scn_room *room =
+                action == MANAGE_DELETE || action == MANAGE_RENAME ? scn_server_find_room(server, name) : NULL;
+        if (room != NULL && !scn_room_is_unused(room)) {
                 scn_session_fail(session, request, SCN_E_BUSY, "the document is open");
                 return;
         }
@@ -241,6 +249,10 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
                 uint8_t random[16];
                 options->random(options->data, random, sizeof random);
                 manage->uids[i] = scn_uid_from_random(random);
+        }
+        if (room != NULL) {
+                manage->room = room;
+                manage->journal = scn_room_retire(room);
         }
         server->jobs_count++;
         session->is_asking = true;

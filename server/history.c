@@ -562,6 +562,10 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         if (!scn_server_has_history_job(server)) {
                 return false;
         }
+        if (!scn_server_has_output_room(server)) {
+                server->has_starved = true;
+                return false;
+        }
         const struct scn_queued *head = session->inbox_first;
         /* By convention the first member is the request. */
         const uint64_t request = message->as.log.request;

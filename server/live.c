@@ -501,7 +501,7 @@ void scn_live_turn(struct scn_room *room)
                 return;
         }
         for (struct scn_session *at = room->sessions; at != NULL; at = at->next_in_room) {
-                at->may_send = scn_session_is_drained(at) && !at->is_behind;
+                at->may_send = scn_session_is_drained(at);
         }
         scn_live_tell(room);
 }

@@ -9,6 +9,7 @@
 
 /* An encoded message but for its head, for all views of a group with the same cursor. */
 struct telling {
+        uint32_t mask;
         uint64_t cursor;
         scn_revision revision;
         scn_node_id root;
@@ -108,7 +109,7 @@ static void add_all_gone(struct builder *builder)
         for (size_t i = live->gone_count; i-- > 0 && live->gone[i].count > view->live_cursor;) {
                 const struct scn_live_gone *gone = &live->gone[i];
                 const bool may_have = gone->began <= view->live_cursor;
-                if ((view->group->mask & bit_of(gone->kind)) != 0 && may_have && was_in(builder, gone->id)) {
+                if ((view->live_mask & bit_of(gone->kind)) != 0 && may_have && was_in(builder, gone->id)) {
                         add_gone(builder, gone->kind, gone->session, gone->uid);
                 }
         }
@@ -132,7 +133,7 @@ static uint64_t add_entries(struct builder *builder)
         uint64_t upto = cursor;
         for (; entry != NULL && bytes_of(builder) < SCN_LIVE_PART_BYTES; entry = entry->newer) {
                 upto = entry->count;
-                if (entry->count <= cursor || (view->group->mask & bit_of(entry->kind)) == 0) {
+                if (entry->count <= cursor || (view->live_mask & bit_of(entry->kind)) == 0) {
                         continue;
                 }
                 if (is_in(builder, entry->id)) {
@@ -211,6 +212,7 @@ static enum scn_error encode(const struct scn_view *view, scn_node_id root, bool
                 .now_ms = scn_server_now_ms(room->server),
         };
         *telling = (struct telling){
+                .mask = view->live_mask,
                 .cursor = view->live_cursor,
                 .revision = view->live_revision,
                 .root = view->live_root,
@@ -260,7 +262,18 @@ static void send(struct scn_view *view, const struct telling *telling)
 
 static bool lacks(const struct scn_view *view)
 {
-        return (view->group->mask & SCN_MASK_VOLATILE) != 0 && view->live_cursor < view->group->room->live->count;
+        return view->live_mask != 0 && view->live_cursor < view->group->room->live->count;
+}
+
+/* Its delta waits, for its rate or for others' output: what an edit has ended must not come before the edit. */
+static bool is_held(const struct scn_view *view)
+{
+        struct scn_server *server = view->session->server;
+        if (!scn_server_has_output_room(server)) {
+                server->has_starved = true;
+                return true;
+        }
+        return view->session->is_behind && view->cursor < scn_document_revision(view->group->room->document);
 }
 
 static void finish_telling(struct telling *telling)
@@ -283,7 +296,7 @@ static void tell(struct scn_view *view, struct telling *shared)
         const struct scn_room *room = view->group->room;
         const scn_node_id root = scn_document_find_uid(room->document, view->group->root);
         const bool is_whole = needs_whole(view, root);
-        const bool is_known = shared->upto > 0 && shared->is_whole == is_whole &&
+        const bool is_known = shared->upto > 0 && shared->mask == view->live_mask && shared->is_whole == is_whole &&
                 (is_whole ? view->is_live_fresh || shared->fields != NULL
                           : shared->cursor == view->live_cursor && shared->revision == view->live_revision &&
                                         shared->root == view->live_root);
@@ -318,6 +331,12 @@ static bool is_due(const struct scn_view *view, uint64_t now_ms)
         return now_ms >= view->live_sent_ms + SCN_LIVE_INTERVAL_MS;
 }
 
+/* When to look again at a view that could not be told now. */
+static uint64_t next_ms(const struct scn_view *view, uint64_t now_ms)
+{
+        return (is_due(view, now_ms) ? now_ms : view->live_sent_ms) + SCN_LIVE_INTERVAL_MS;
+}
+
 void scn_live_tell(struct scn_room *room)
 {
         struct scn_live *live = room->live;
@@ -332,10 +351,10 @@ void scn_live_tell(struct scn_room *room)
                         if (view->session->state != SCN_SESSION_OPEN || !lacks(view)) {
                                 continue;
                         }
-                        if (view->session->may_send && is_due(view, now_ms)) {
+                        if (view->session->may_send && is_due(view, now_ms) && !is_held(view)) {
                                 tell(view, &shared);
                         } else if (view->session->may_send) {
-                                want(live, view->live_sent_ms + SCN_LIVE_INTERVAL_MS);
+                                want(live, next_ms(view, now_ms));
                         }
                         is_told = is_told && !lacks(view);
                 }
@@ -353,15 +372,20 @@ void scn_live_tell(struct scn_room *room)
 
 void scn_live_begin_view(struct scn_view *view)
 {
+        struct scn_room *room = view->group->room;
         struct telling alone = {0};
-        view->is_live_fresh = true;
-        view->live_root = scn_document_find_uid(view->group->room->document, view->group->root);
-        view->live_revision = scn_document_revision(view->group->room->document);
-        if (view->group->room->live != NULL && lacks(view)) {
-                tell(view, &alone);
-                finish_telling(&alone);
+        view->live_root = scn_document_find_uid(room->document, view->group->root);
+        view->live_revision = scn_document_revision(room->document);
+        if (room->live == NULL || !lacks(view)) {
+                return;
         }
-        view->is_live_fresh = false;
+        view->is_live_fresh = true;
+        if (is_held(view)) {
+                want(room->live, scn_server_now_ms(room->server) + SCN_LIVE_INTERVAL_MS);
+                return;
+        }
+        tell(view, &alone);
+        finish_telling(&alone);
 }
 
 void scn_live_go_on(struct scn_session *session)
@@ -371,20 +395,19 @@ void scn_live_go_on(struct scn_session *session)
                 return;
         }
         const uint64_t now_ms = scn_server_now_ms(session->server);
-        const bool may_send =
-                scn_room_is_settled(session->room) && !session->is_behind && scn_session_is_drained(session);
+        const bool may_send = scn_room_is_settled(session->room) && scn_session_is_drained(session);
         struct scn_view *view = session->views;
         for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
                 struct telling alone = {0};
                 if (!lacks(view)) {
                         continue;
                 }
-                if (may_send && is_due(view, now_ms)) {
+                if (may_send && is_due(view, now_ms) && !is_held(view)) {
                         tell(view, &alone);
                         finish_telling(&alone);
                 } else {
                         /* In a room that is not settled, the publish point is next. */
-                        want(live, may_send ? view->live_sent_ms + SCN_LIVE_INTERVAL_MS : now_ms);
+                        want(live, may_send ? next_ms(view, now_ms) : now_ms);
                 }
         }
 }

@@ -105,7 +105,8 @@ static void settle_repeat(struct scn_session *session, const struct client_job *
         const struct scn_journal_transaction *stored =
                 scn_journal_page_count(asked->page) == 1 ? scn_journal_page_get(asked->page, 0) : NULL;
         if (asked->error != SCN_OK) {
-                scn_answer_refused(session, asked->number, asked->error);
+                /* It may be stored, so it cannot be called refused. */
+                scn_session_end(session, asked->error, NULL);
         } else if (stored == NULL) {
                 scn_answer_refused(session, asked->number, SCN_E_NOT_APPLIED);
         } else if (stored->content_hash.size != sizeof asked->hash ||
@@ -210,6 +211,9 @@ static void refuse_waiting(struct scn_room *room, enum scn_error error, const ch
                 next = session->next_in_room;
                 const uint64_t request = session->open_request;
                 scn_room_leave(session);
+                if (session->state == SCN_SESSION_ENDED) {
+                        continue; /* it has been told its last */
+                }
                 session->state = SCN_SESSION_KNOWN;
                 scn_session_fail(session, request, error, text);
                 scn_session_pump(session);
@@ -239,6 +243,7 @@ static void done_open(struct scn_job *job)
         } else {
                 room->document = open->opened.document;
                 room->journal = open->opened.journal;
+                room->is_still = open->opened.is_still;
                 room->has_epoch = open->opened.has_epoch;
                 room->epochs = open->opened.epochs;
                 room->epochs_count = open->opened.epochs_count;
@@ -427,9 +432,24 @@ void scn_room_close(struct scn_room *room)
         destroy_room(room);
 }
 
+bool scn_room_is_unused(const struct scn_room *room)
+{
+        return room->sessions == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL;
+}
+
+struct scn_journal *scn_room_retire(struct scn_room *room)
+{
+        struct scn_journal *journal = room->journal;
+        room->state = SCN_ROOM_CLOSING;
+        room->journal = NULL;
+        room->jobs_count++;
+        return journal;
+}
+
 void scn_room_tick(struct scn_room *room)
 {
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
+        scn_view_drop_snapshots(room, false);
         if (must_close) {
                 scn_room_cancel_checkpoint(room);
         } else {

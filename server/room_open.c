@@ -220,9 +220,10 @@ enum scn_error scn_document_restore(struct scn_journal *journal, const struct sc
 
 /* --- Opening --- */
 
-static enum scn_error open_journal(
-        const struct scn_open_wish *wish, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+static enum scn_error open_journal(const struct scn_open_wish *wish, struct scn_journal **journal_out,
+        bool *is_made_out, struct scn_storage_fault *fault)
 {
+        *is_made_out = false;
         enum scn_error error = scn_journal_open(wish->storage, wish->name, NULL, journal_out, fault);
         if (error == SCN_E_NO_DOCUMENT && wish->create) {
                 const struct scn_storage_birth birth = {
@@ -231,6 +232,7 @@ static enum scn_error open_journal(
                         .origin = {wish->birth_root.bytes, sizeof wish->birth_root.bytes},
                 };
                 error = scn_storage_create(wish->storage, wish->name, &birth, fault);
+                *is_made_out = error == SCN_OK;
                 if (error == SCN_OK || error == SCN_E_DOCUMENT_EXISTS) {
                         error = scn_journal_open(wish->storage, wish->name, NULL, journal_out, fault);
                 }
@@ -262,6 +264,9 @@ static enum scn_error list_epochs(struct scn_opened_document *opened, struct scn
 static enum scn_error begin_epoch(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
 {
+        if (opened->is_still) {
+                return SCN_OK;
+        }
         const enum scn_error error = scn_journal_begin_epoch(opened->journal, wish->epoch, wish->now_us, &opened->full);
         opened->has_epoch = error == SCN_OK;
         if (error != SCN_OK && error != SCN_E_STORAGE_FULL) {
@@ -274,13 +279,20 @@ static enum scn_error begin_epoch(
 enum scn_error scn_open_document(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault)
 {
+        bool is_made;
         *opened = (struct scn_opened_document){0};
-        enum scn_error error = open_journal(wish, &opened->journal, fault);
-        if (error != SCN_OK) {
-                return error;
+        enum scn_error error = open_journal(wish, &opened->journal, &is_made, fault);
+        if (error == SCN_E_STORAGE_FULL &&
+                scn_journal_open_still(wish->storage, wish->name, &opened->journal, NULL) == SCN_OK) {
+                opened->is_still = true;
+                opened->full = *fault;
+                *fault = (struct scn_storage_fault){.text = ""};
+                error = SCN_OK;
         }
-        error = scn_document_restore(
-                opened->journal, &wish->options, SCN_REVISION_MAX, &opened->document, &opened->damaged, fault);
+        if (error == SCN_OK) {
+                error = scn_document_restore(
+                        opened->journal, &wish->options, SCN_REVISION_MAX, &opened->document, &opened->damaged, fault);
+        }
         if (error == SCN_OK) {
                 error = scn_replay(opened->journal, opened->document, 0, fault);
         }
@@ -298,6 +310,10 @@ enum scn_error scn_open_document(
                 scn_document_destroy(opened->document);
                 scn_journal_close(opened->journal);
                 *opened = (struct scn_opened_document){0};
+                /* Whoever is refused finds no empty document later, unless not even that can be done. */
+                const enum scn_error unmade =
+                        is_made ? scn_storage_delete(wish->storage, wish->name, wish->now_us, NULL) : SCN_OK;
+                (void)unmade;
                 return error;
         }
         return SCN_OK;

@@ -32,6 +32,7 @@ struct scn_opened_document {
         struct scn_journal_state state;   /* before the epoch began */
         struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */
         bool has_epoch;                   /* false: the disk was full; no edit may be taken until it has begun */
+        bool is_still;                    /* so full that the journal can only be read: scn_journal_open_still() */
         struct scn_storage_fault full;    /* then */
 };
 

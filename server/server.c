@@ -65,6 +65,33 @@ struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t 
         return session;
 }
 
+bool scn_server_has_output_room(const struct scn_server *server)
+{
+        const size_t max = server->options.output_bytes_max;
+        return server->output_bytes < (max != 0 ? max : SCN_OUTPUT_BYTES_MAX);
+}
+
+/* Room has come again for those that had to wait. Under pressure, what is only kept goes first. */
+static void serve_starved(struct scn_server *server)
+{
+        if (!server->has_starved) {
+                return;
+        }
+        for (struct scn_room *room = server->rooms; room != NULL && !scn_server_has_output_room(server);
+                room = room->next) {
+                scn_view_drop_snapshots(room, true);
+        }
+        server->has_starved = !scn_server_has_output_room(server);
+        for (struct scn_session *session = server->sessions; session != NULL && !server->has_starved;
+                session = session->next) {
+                const bool is_waiting = session->state == SCN_SESSION_OPEN && scn_session_is_drained(session);
+                if (is_waiting && session->is_behind && scn_room_is_settled(session->room)) {
+                        scn_view_catch_up(session);
+                }
+                scn_session_pump(session);
+        }
+}
+
 bool scn_server_has_history_job(const struct scn_server *server)
 {
         return server->history_jobs_count < SCN_HISTORY_JOBS_MAX;
@@ -87,9 +114,11 @@ void scn_server_end_history_job(struct scn_server *server)
 
 void scn_server_turn(struct scn_server *server)
 {
+        serve_starved(server);
         struct scn_room *next = NULL;
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
                 next = room->next;
+                scn_view_serve_due(room);
                 scn_live_turn(room);
                 scn_room_turn(room);
                 if (server->is_stopping || room->is_broken) {
@@ -102,8 +131,10 @@ uint64_t scn_server_due_ms(const struct scn_server *server)
 {
         uint64_t due_ms = UINT64_MAX;
         for (const struct scn_room *room = server->rooms; room != NULL; room = room->next) {
-                const uint64_t room_ms = scn_live_due_ms(room);
-                due_ms = room_ms < due_ms ? room_ms : due_ms;
+                const uint64_t live_ms = scn_live_due_ms(room);
+                const bool waits = room->views_due_ms != 0 && scn_room_is_settled(room);
+                due_ms = live_ms < due_ms ? live_ms : due_ms;
+                due_ms = waits && room->views_due_ms < due_ms ? room->views_due_ms : due_ms;
         }
         return due_ms;
 }

@@ -113,6 +113,7 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
         }
         session->outbox_last = segment;
         session->outbox_bytes += bytes->size;
+        scn_shared_bytes_count(bytes, &session->server->output_bytes);
         wake(session);
 }
 
@@ -229,6 +230,8 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
                 }
                 scn_live_go_on(session);
                 scn_backup_go_on(session);
+        }
+        if (session->outbox_first == NULL) {
                 scn_session_pump(session);
         }
 }
@@ -253,6 +256,13 @@ bool scn_session_has_ended(const struct scn_session *session)
 }
 
 /* --- In --- */
+
+/* One answer can always be under way, however large it is. */
+bool scn_session_has_room(const struct scn_session *session)
+{
+        return session->outbox_bytes < SCN_INBOX_BYTES_MAX &&
+                (session->outbox_first == NULL || scn_server_has_output_room(session->server));
+}
 
 /* While a client takes nothing, nothing more is taken from it. */
 bool scn_session_wants_input(const struct scn_session *session)
@@ -421,7 +431,8 @@ void scn_session_end_input(struct scn_session *session)
 
 static void pump(struct scn_session *session)
 {
-        while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking) {
+        while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking &&
+                scn_session_has_room(session)) {
                 struct scn_message message;
                 struct scn_message_fault fault;
                 const enum scn_error error =

@@ -52,6 +52,7 @@ struct scn_batch {
         size_t entries_count, entries_capacity;
         size_t undos_count; /* the first so many entries */
         size_t bytes_taken; /* of edits */
+        size_t steps_count; /* that its undos and redos are about */
         uint32_t mask;
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         struct scn_journal_record *journal_records;
@@ -236,9 +237,11 @@ static enum scn_error note_entry(
         entry->cause = taken->cause;
         entry->step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step;
         if (entry->author == NULL ||
-                !scn_author_reserve(entry->author, batch->entries_count + 1 + taken->steps_count)) {
+                !scn_author_reserve(
+                        entry->author, batch->entries_count + 1 + batch->steps_count + taken->steps_count)) {
                 return SCN_E_NO_MEMORY;
         }
+        batch->steps_count += taken->steps_count;
         if (taken->steps_count > 0) {
                 entry->steps = scn_alloc_zero(taken->steps_count, sizeof *entry->steps);
                 if (entry->steps == NULL) {
@@ -255,7 +258,7 @@ static void draft_changes(
         struct scn_batch *batch, const struct taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
         struct scn_document *document = batch->room->document;
-        struct scn_entry entry = {.session = taken->session, .number = taken->number};
+        struct scn_entry entry = {.session = taken->session, .number = taken->number, .is_accepted = true};
         enum scn_error error = note_entry(batch, taken, changes, &entry);
         if (error == SCN_OK) {
                 error = draft_transaction(batch, taken, changes, answer);
@@ -283,7 +286,11 @@ static void draft_changes(
 static void answer_unchanged(struct scn_batch *batch, const struct taken *taken, struct scn_slice answer)
 {
         const struct scn_entry entry = {
-                .session = taken->session, .answer = scn_answer_frame(answer), .number = taken->number};
+                .session = taken->session,
+                .answer = scn_answer_frame(answer),
+                .is_accepted = true,
+                .number = taken->number,
+        };
         if (!push_entry(batch, entry)) {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }
@@ -697,7 +704,9 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 }
                 if (entry->session != NULL) {
                         entry->session->answers_due--;
-                        if (is_changed) {
+                        /* Also where nothing was left to change: it shows until a view has reached what it was judged
+                         * by. */
+                        if (entry->is_accepted) {
                                 entry->session->owed = room->durable;
                                 entry->session->is_behind = true;
                         }
@@ -726,13 +735,17 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         close_groups(room, NULL);
         scn_live_take_back(room);
         const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
+        bool has_changed = false;
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
+                /* From the first change on edits were judged by a state that never was: their answers would tell of
+                 * it. */
+                has_changed = has_changed || entry->changes != NULL;
                 if (entry->session == NULL) {
                         continue;
                 }
                 entry->session->answers_due--;
-                if (entry->changes != NULL) {
+                if (has_changed) {
                         scn_answer_refused(entry->session, entry->number, error);
                 } else {
                         scn_session_send_shared(entry->session, entry->answer);

@@ -18,7 +18,9 @@
 #include <string.h>
 
 /* A checkpoint is due when what has to be replayed exceeds a quarter of what has to be loaded. */
+#ifndef DUE_BYTES_MIN /* the simulator has its own */
 #define DUE_BYTES_MIN (UINT64_C(1) << 20)
+#endif
 #define DUE_SHARE 4u
 /* When a room closes anyway, a part of that is enough: the next opening is the quicker for it. */
 #define LAST_SHARE 4u
@@ -228,18 +230,41 @@ struct piece_job {
         enum piece piece;
         int64_t now_us;
         bool is_done;
+        struct scn_journal *journal; /* opened for writing in place of the room's */
         enum scn_error error;
         struct scn_storage_fault fault;
 };
 
+/* Perhaps there is room to open it by now. */
+static enum scn_error reopen(struct piece_job *job)
+{
+        const struct scn_room *room = job->room;
+        struct scn_journal_state state;
+        enum scn_error error = scn_journal_open(room->server->storage, room->name, NULL, &job->journal, &job->fault);
+        if (error == SCN_OK) {
+                error = scn_journal_state(job->journal, &state, &job->fault);
+        }
+        if (error == SCN_OK && state.last_revision != room->durable) {
+                error = SCN_E_OUTCOME_UNKNOWN; /* it is not the file that was read */
+        }
+        return error;
+}
+
 static void run_piece(struct scn_job *base)
 {
         struct piece_job *job = (struct piece_job *)base;
-        struct scn_journal *journal = job->room->journal;
-        if (job->piece == PIECE_EPOCH) {
-                job->error = scn_journal_begin_epoch(journal, job->room->epoch, job->now_us, &job->fault);
-        } else {
-                job->error = scn_journal_forget_clients(journal, job->now_us, &job->is_done, &job->fault);
+        const struct scn_room *room = job->room;
+        if (job->piece == PIECE_FORGET) {
+                job->error = scn_journal_forget_clients(room->journal, job->now_us, &job->is_done, &job->fault);
+                return;
+        }
+        job->error = room->is_still ? reopen(job) : SCN_OK;
+        if (job->journal != NULL) {
+                scn_journal_close(room->journal);
+        }
+        if (job->error == SCN_OK) {
+                struct scn_journal *journal = job->journal != NULL ? job->journal : room->journal;
+                job->error = scn_journal_begin_epoch(journal, room->epoch, job->now_us, &job->fault);
         }
 }
 
@@ -263,6 +288,10 @@ static void done_piece(struct scn_job *base)
         struct scn_room *room = job->room;
         const uint64_t now_ms = scn_server_now_ms(room->server);
         room->jobs_count--;
+        if (job->journal != NULL) {
+                room->journal = job->journal;
+                room->is_still = false;
+        }
         log_piece(job);
         if (job->piece == PIECE_EPOCH) {
                 room->has_epoch = job->error == SCN_OK;

@@ -11,72 +11,7 @@
 
 #include <string.h>
 
-/* --- One delta, encoded in parts --- */
-
-/* The parts of one (root, mask, from), made once, sent to many. */
-struct encoding {
-        scn_revision from;
-        bool is_fresh;
-        bool is_empty;
-        struct scn_shared_bytes **parts; /* maps of columns */
-        size_t count;
-        size_t capacity;
-};
-
-static void finish_encoding(struct encoding *encoding)
-{
-        for (size_t i = 0; i < encoding->count; i++) {
-                scn_shared_bytes_unref(encoding->parts[i]);
-        }
-        scn_free(encoding->parts);
-        *encoding = (struct encoding){0};
-}
-
-static enum scn_error encode_part(
-        struct encoding *encoding, const struct scn_delta *delta, struct scn_columns_cursor *cursor, bool *has_more)
-{
-        struct scn_buffer buffer;
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX - 64);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        *has_more = scn_columns_encode(&packer, delta, cursor);
-        enum scn_error error = packer.error;
-        if (error == SCN_OK &&
-                !scn_grow((void **)&encoding->parts, &encoding->capacity, sizeof *encoding->parts, encoding->count + 1,
-                        SIZE_MAX)) {
-                error = SCN_E_NO_MEMORY;
-        }
-        if (error == SCN_OK) {
-                encoding->parts[encoding->count] = scn_shared_bytes_create(buffer.data, (uint32_t)buffer.size);
-                error = encoding->parts[encoding->count] == NULL ? SCN_E_NO_MEMORY : SCN_OK;
-                encoding->count += error == SCN_OK;
-        }
-        scn_buffer_finish(&buffer);
-        return error;
-}
-
-static enum scn_error encode(const struct scn_view *view, bool is_fresh, struct encoding *encoding)
-{
-        struct scn_delta delta = {0};
-        const struct scn_delta_request request = {
-                .root = view->group->root,
-                .mask = view->group->mask,
-                .is_fresh = is_fresh,
-                .from = view->cursor,
-        };
-        *encoding = (struct encoding){.from = view->cursor, .is_fresh = is_fresh};
-        enum scn_error error = scn_delta_compute(view->group->room->document, &request, &delta);
-        encoding->is_empty = error == SCN_OK && !delta.is_whole && scn_delta_is_empty(&delta);
-        struct scn_columns_cursor cursor = {0};
-        bool has_more = !encoding->is_empty;
-        while (error == SCN_OK && has_more) {
-                error = encode_part(encoding, &delta, &cursor, &has_more);
-        }
-        scn_delta_finish(&delta);
-        if (error != SCN_OK) {
-                finish_encoding(encoding);
-        }
-        return error;
-}
+/* --- Sending --- */
 
 /* A delta message is its head, which is the view's own, and the shared columns behind it. */
 static void send_part(
@@ -116,7 +51,7 @@ static void send_part(
 /* An edit shows to its author, but not in every view: that it has come is all there is to say then. */
 static bool is_owed(const struct scn_view *view)
 {
-        return view->told < view->session->owed;
+        return view->is_resumed || view->told < view->session->owed;
 }
 
 static void send_nothing(struct scn_view *view, scn_revision to)
@@ -129,42 +64,133 @@ static void send_nothing(struct scn_view *view, scn_revision to)
         send_part(view, columns, to, to - view->told, false);
         scn_shared_bytes_unref(columns);
         view->told = to;
+        view->is_resumed = false;
 }
 
-static void send_encoding(struct scn_view *view, const struct encoding *encoding)
+static void send_encoding(struct scn_view *view, const struct scn_encoding *encoding, uint64_t back)
 {
-        const scn_revision revision = scn_document_revision(view->group->room->document);
-        const uint64_t back = encoding->is_fresh ? revision : revision - view->told;
         for (size_t i = 0; i < encoding->count && view->session->state == SCN_SESSION_OPEN; i++) {
-                send_part(view, encoding->parts[i], revision, back, i + 1 < encoding->count);
+                send_part(view, encoding->parts[i], encoding->to, back, i + 1 < encoding->count);
         }
-        view->cursor = revision;
-        view->told = encoding->count > 0 ? revision : view->told;
-        view->is_fresh = false;
-        if (is_owed(view)) {
-                send_nothing(view, revision);
+        view->cursor = encoding->to;
+        if (encoding->count > 0) {
+                view->told = encoding->to;
+                view->is_resumed = false;
         }
 }
 
-/* Sends a view what it lacks; `shared` keeps the last encoding for the next view of the group. */
-static void send_lack(struct scn_view *view, struct encoding *shared)
+static const struct scn_encoding *encode(
+        const struct scn_view *view, scn_revision from, struct scn_encodings *encodings)
 {
-        const struct scn_document *document = view->group->room->document;
-        bool is_fresh = view->is_fresh || view->cursor < scn_document_horizon(document);
-        const bool is_known =
-                shared->count > 0 && shared->is_fresh == is_fresh && (is_fresh || shared->from == view->cursor);
-        if (!is_fresh && view->cursor == scn_document_revision(document) && !is_owed(view)) {
-                return;
+        const struct scn_delta_request request = {.root = view->group->root, .mask = view->group->mask, .from = from};
+        enum scn_error error = SCN_OK;
+        const struct scn_encoding *encoding =
+                scn_encodings_get(encodings, view->group->room->document, &request, &error);
+        if (encoding == NULL) {
+                scn_session_end(view->session, error, NULL);
         }
-        if (!is_known) {
-                finish_encoding(shared);
-                const enum scn_error error = encode(view, is_fresh, shared);
-                if (error != SCN_OK) {
-                        scn_session_end(view->session, error, NULL);
+        return encoding;
+}
+
+/* A kept snapshot serves as long as what has changed since is under a quarter of it. *since_out: that, or NULL. */
+static bool can_use_snapshot(
+        const struct scn_view *view, struct scn_encodings *encodings, const struct scn_encoding **since_out)
+{
+        const struct scn_view_group *group = view->group;
+        const struct scn_document *document = group->room->document;
+        *since_out = NULL;
+        if (group->snapshot.count == 0 || group->snapshot.to < scn_document_horizon(document)) {
+                return false;
+        }
+        if (group->snapshot.to == scn_document_revision(document)) {
+                return true;
+        }
+        *since_out = encode(view, group->snapshot.to, encodings);
+        return *since_out != NULL && (*since_out)->bytes < group->snapshot.bytes / 4;
+}
+
+static bool make_snapshot(struct scn_view *view)
+{
+        struct scn_view_group *group = view->group;
+        const struct scn_delta_request request = {.root = group->root, .mask = group->mask, .is_fresh = true};
+        scn_encoding_finish(&group->snapshot);
+        const enum scn_error error = scn_encoding_make(group->room->document, &request, &group->snapshot);
+        if (error != SCN_OK) {
+                scn_session_end(view->session, error, NULL);
+                return false;
+        }
+        group->whole_bytes = group->snapshot.bytes;
+        return true;
+}
+
+/* The whole view: the group's snapshot, which everybody shares who joins, and what has changed since. */
+static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
+{
+        struct scn_view_group *group = view->group;
+        const struct scn_encoding *since;
+        if (!can_use_snapshot(view, encodings, &since)) {
+                since = NULL;
+                if (view->session->state != SCN_SESSION_OPEN || !make_snapshot(view)) {
                         return;
                 }
         }
-        send_encoding(view, shared);
+        group->snapshot_used_ms = scn_server_now_ms(group->room->server);
+        send_encoding(view, &group->snapshot, group->snapshot.to);
+        if (since != NULL) {
+                send_encoding(view, since, since->to - since->from);
+        }
+        view->is_fresh = false;
+}
+
+/* False: it has to wait, for its time or until less is under way to all. */
+static bool may_send(struct scn_view *view)
+{
+        struct scn_room *room = view->group->room;
+        const uint64_t now_ms = scn_server_now_ms(room->server);
+        if (!scn_server_has_output_room(room->server)) {
+                room->server->has_starved = true;
+                return false;
+        }
+        if (view->interval_ms != 0 && now_ms < view->next_ms) {
+                const bool is_first = room->views_due_ms == 0 || view->next_ms < room->views_due_ms;
+                room->views_due_ms = is_first ? view->next_ms : room->views_due_ms;
+                return false;
+        }
+        view->next_ms = now_ms + view->interval_ms;
+        return true;
+}
+
+/* A delta of more than half the whole is no gain. */
+static bool is_too_much(const struct scn_view_group *group, const struct scn_encoding *lack)
+{
+        return lack->bytes > SCN_COLUMNS_PART_BYTES && group->whole_bytes > 0 && lack->bytes > group->whole_bytes / 2;
+}
+
+/* Sends a view what it lacks. */
+static void send_lack(struct scn_view *view, struct scn_encodings *encodings)
+{
+        const struct scn_document *document = view->group->room->document;
+        const scn_revision revision = scn_document_revision(document);
+        const bool is_fresh = view->is_fresh || view->cursor < scn_document_horizon(document);
+        if (!is_fresh && view->cursor == revision && !is_owed(view)) {
+                return;
+        }
+        if (!may_send(view)) {
+                view->session->is_behind = true;
+                return;
+        }
+        const struct scn_encoding *lack = is_fresh ? NULL : encode(view, view->cursor, encodings);
+        if (view->session->state != SCN_SESSION_OPEN) {
+                return;
+        }
+        if (lack == NULL || is_too_much(view->group, lack)) {
+                send_whole(view, encodings);
+        } else {
+                send_encoding(view, lack, revision - view->told);
+        }
+        if (is_owed(view) && view->session->state == SCN_SESSION_OPEN) {
+                send_nothing(view, revision);
+        }
 }
 
 void scn_view_catch_up(struct scn_session *session)
@@ -173,13 +199,27 @@ void scn_view_catch_up(struct scn_session *session)
         session->is_behind = false;
         struct scn_view *view = session->views;
         for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
-                struct encoding shared = {0};
+                struct scn_encodings encodings = {.count = 0};
                 if (!scn_session_is_drained(session)) {
                         session->is_behind = true;
                         return;
                 }
-                send_lack(view, &shared);
-                finish_encoding(&shared);
+                send_lack(view, &encodings);
+                scn_encodings_finish(&encodings);
+        }
+}
+
+void scn_view_serve_due(struct scn_room *room)
+{
+        if (room->views_due_ms == 0 || !scn_room_is_settled(room) ||
+                scn_server_now_ms(room->server) < room->views_due_ms) {
+                return;
+        }
+        room->views_due_ms = 0;
+        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                if (session->state == SCN_SESSION_OPEN && session->is_behind && scn_session_is_drained(session)) {
+                        scn_view_catch_up(session);
+                }
         }
 }
 
@@ -188,7 +228,7 @@ void scn_view_catch_up(struct scn_session *session)
 static enum scn_error on_published(struct scn_event *event, const void **return_out, void *data)
 {
         struct scn_view_group *group = data;
-        struct encoding shared = {0};
+        struct scn_encodings encodings = {.count = 0};
         (void)event;
         (void)return_out;
         for (struct scn_view *view = group->views; view != NULL; view = view->next_in_group) {
@@ -196,13 +236,24 @@ static enum scn_error on_published(struct scn_event *event, const void **return_
                         continue;
                 }
                 if (view->session->may_send) {
-                        send_lack(view, &shared);
+                        send_lack(view, &encodings);
                 } else {
                         view->session->is_behind = true;
                 }
         }
-        finish_encoding(&shared);
+        scn_encodings_finish(&encodings);
         return SCN_OK;
+}
+
+void scn_view_drop_snapshots(struct scn_room *room, bool is_pressed)
+{
+        const uint64_t now_ms = scn_server_now_ms(room->server);
+        for (struct scn_view_group *group = room->groups; group != NULL; group = group->next) {
+                const bool is_idle = group->snapshot.count > 0 && group->snapshot.parts[0]->references == 1;
+                if (is_idle && (is_pressed || now_ms - group->snapshot_used_ms > SCN_SNAPSHOT_IDLE_MS)) {
+                        scn_encoding_finish(&group->snapshot);
+                }
+        }
 }
 
 static struct scn_view_group *get_group(struct scn_room *room, struct scn_uid root, uint32_t mask)
@@ -220,7 +271,9 @@ static struct scn_view_group *get_group(struct scn_room *room, struct scn_uid ro
         }
         *group = (struct scn_view_group){.room = room, .root = root, .mask = mask};
         const struct scn_observer_options options = {
-                .mask = mask | SCN_MASK_STRUCTURE, .callback = on_published, .data = group};
+                .mask = mask == SCN_MASK_WORLD ? SCN_MASK_STRUCTURE | SCN_MASK_TRANSFORM : mask,
+                .callback = on_published,
+                .data = group};
         if (scn_observable_add(room->published, &options, &group->observer) != SCN_OK) {
                 scn_free(group);
                 return NULL;
@@ -245,6 +298,7 @@ static void leave_group(struct scn_view *view)
                 }
                 *place = group->next;
                 (void)scn_observable_remove(group->room->published, group->observer);
+                scn_encoding_finish(&group->snapshot);
                 scn_free(group);
         }
 }
@@ -329,6 +383,19 @@ static void answer_view(struct scn_session *session, const struct scn_message_vi
         scn_session_send(session, &answer);
 }
 
+/* Structure is always in, but where worlds alone are asked for. */
+static uint32_t mask_of(uint64_t asked)
+{
+        const uint32_t mask = (uint32_t)asked & (SCN_MASK_DURABLE | SCN_MASK_WORLD);
+        return mask == SCN_MASK_WORLD ? mask : (mask & SCN_MASK_DURABLE) | SCN_MASK_STRUCTURE;
+}
+
+/* Milliseconds; 0: as soon as there is something. */
+static uint32_t interval_of(uint64_t rate)
+{
+        return rate == SCN_ABSENT || rate == 0 ? 0 : rate >= SCN_RATE_MAX ? 1 : SCN_RATE_MAX / (uint32_t)rate;
+}
+
 enum scn_error scn_view_start(struct scn_session *session, const struct scn_message_view *message)
 {
         struct scn_room *room = session->room;
@@ -340,7 +407,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         if (find_view(session, message->view) == NULL && session->views_count >= SCN_VIEWS_PER_SESSION_MAX) {
                 return SCN_E_TOO_MANY_VIEWS;
         }
-        const uint32_t mask = (uint32_t)message->mask | SCN_MASK_STRUCTURE;
+        const uint32_t mask = mask_of(message->mask);
         struct scn_view *view = scn_alloc_zero(1, sizeof *view);
         struct scn_view_group *group =
                 view == NULL ? NULL : get_group(room, scn_document_node(room->document, root).uid, mask);
@@ -348,25 +415,29 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
                 scn_free(view);
                 return SCN_E_NO_MEMORY;
         }
-        scn_view_stop(session, message->view);
         const bool is_resumed = can_resume(room, message);
+        const scn_revision revision = scn_document_revision(room->document);
         *view = (struct scn_view){
-                .next = session->views,
                 .next_in_group = group->views,
                 .group = group,
                 .session = session,
                 .number = message->view,
                 .cursor = is_resumed ? message->rev : 0,
                 .told = is_resumed ? message->rev : 0,
+                .is_resumed = is_resumed && message->rev < revision,
                 .is_fresh = !is_resumed,
+                .interval_ms = interval_of(message->rate),
+                .live_mask = (uint32_t)message->mask & SCN_MASK_VOLATILE,
         };
+        group->views = view; /* first, for the group goes with its last view */
+        scn_view_stop(session, message->view);
+        view->next = session->views;
         session->views = view;
         session->views_count++;
-        group->views = view;
         answer_view(session, message, is_resumed);
-        struct encoding shared = {0};
-        send_lack(view, &shared);
-        finish_encoding(&shared);
+        struct scn_encodings encodings = {.count = 0};
+        send_lack(view, &encodings);
+        scn_encodings_finish(&encodings);
         scn_live_begin_view(view);
         return SCN_OK;
 }

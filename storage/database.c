@@ -199,6 +199,8 @@ static int open_immutable(struct scn_database *database)
 
 static int open_handle(struct scn_database *database, enum scn_database_kind kind)
 {
+        if (kind == SCN_DATABASE_READ_STILL)
+                return open_immutable(database);
         int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
         if (kind == SCN_DATABASE_READ_FOREIGN)
@@ -311,6 +313,8 @@ enum scn_error scn_database_open(struct scn_database *database, const char *path
                 return error;
 
         const bool had_wal = has_wal(database);
+        if (kind == SCN_DATABASE_READ_STILL && had_wal)
+                return scn_fault_set(fault, SCN_E_STORAGE_FULL, 0, 0, "%s: has a write-ahead file", database->path);
         error = open_and_identify(database, kind, &application_id, &version, fault);
         if (error == SCN_OK && !(may_create && application_id == 0 && version == 0))
                 error = check_identity(database, application_id, version, fault);

@@ -124,6 +124,7 @@ enum scn_database_kind {
         SCN_DATABASE_WRITE,
         SCN_DATABASE_READ,
         SCN_DATABASE_READ_FOREIGN, /* a file that is not ours to touch */
+        SCN_DATABASE_READ_STILL,   /* nothing is made beside it: SCN_E_STORAGE_FULL if a write-ahead file is there */
         SCN_DATABASE_EXCLUSIVE,    /* for writing, and only if nobody else has it open: SCN_E_STORAGE_BUSY */
 };
 

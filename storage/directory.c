@@ -216,18 +216,30 @@ enum scn_error scn_storage_find(
         return scn_fault_set_errno(fault, errno, "look for", file.text);
 }
 
-enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_slice name,
+static enum scn_error open_kind(const struct scn_storage *storage, struct scn_slice name, enum scn_database_kind kind,
         const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault)
 {
         struct scn_storage_file_name file;
         char path[SCN_STORAGE_PATH_SIZE];
-        const bool is_reader = options != NULL && options->mode == SCN_JOURNAL_READ;
         enum scn_error error = scn_storage_name_to_file(name, &file, fault);
 
         if (error != SCN_OK)
                 return error;
         if (!scn_storage_path_of(storage, file.text, path))
                 return scn_fault_set_errno(fault, ENAMETOOLONG, "open", file.text);
-        return scn_journal_open_on(
-                path, is_reader ? SCN_DATABASE_READ : SCN_DATABASE_WRITE, options, journal_out, fault);
+        return scn_journal_open_on(path, kind, options, journal_out, fault);
+}
+
+enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_slice name,
+        const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        const bool is_reader = options != NULL && options->mode == SCN_JOURNAL_READ;
+        return open_kind(
+                storage, name, is_reader ? SCN_DATABASE_READ : SCN_DATABASE_WRITE, options, journal_out, fault);
+}
+
+enum scn_error scn_journal_open_still(const struct scn_storage *storage, struct scn_slice name,
+        struct scn_journal **journal_out, struct scn_storage_fault *fault)
+{
+        return open_kind(storage, name, SCN_DATABASE_READ_STILL, NULL, journal_out, fault);
 }

@@ -155,6 +155,11 @@ SCN_NODISCARD enum scn_error scn_journal_open(const struct scn_storage *storage,
  * zero-terminated. */
 SCN_NODISCARD enum scn_error scn_journal_open_file(
         const char *path, struct scn_journal **journal_out, struct scn_storage_fault *fault);
+/* The same, for reading, where the disk is so full that SCN_E_STORAGE_FULL is all that scn_journal_open() answers: the
+ * file is read as it stands, and nothing is made beside it. Nobody may write to it meanwhile. SCN_E_STORAGE_FULL: what
+ * a killed process has left beside the file would be needed. */
+SCN_NODISCARD enum scn_error scn_journal_open_still(const struct scn_storage *storage, struct scn_slice name,
+        struct scn_journal **journal_out, struct scn_storage_fault *fault);
 /* NULL is allowed. The last handle of a document leaves one clean file behind. Readers, writers and backups made
  * from the handle must have ended (asserts). */
 void scn_journal_close(struct scn_journal *journal);

@@ -40,7 +40,8 @@ static enum scn_error list(struct scn_journal *journal, struct checkpoint checkp
         return error;
 }
 
-/* The first that may go, from the newest on; 0 if all are needed. Before the oldest there is the empty document. */
+/* The first that may go, from the newest on; 0 if all are needed. Before the oldest there is the empty document. The
+ * newest two never may: behind the newest there is nothing. */
 static int64_t choose(const struct checkpoint checkpoints[CHECKPOINTS_MAX], uint32_t count)
 {
         for (uint32_t i = 1; i < count; i++) {
@@ -49,7 +50,7 @@ static int64_t choose(const struct checkpoint checkpoints[CHECKPOINTS_MAX], uint
                 /* Two of one revision: the later one counts. */
                 if (checkpoints[i].revision == checkpoints[i - 1].revision)
                         return checkpoints[i].id;
-                if (i >= 2 && newer - older <= checkpoints[0].journal_bytes - newer)
+                if (newer - older <= checkpoints[0].journal_bytes - newer)
                         return checkpoints[i].id;
         }
         return 0;

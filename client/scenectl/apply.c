@@ -25,6 +25,7 @@ struct slot {
         bool is_ready;
         bool is_refused;
         struct scn_failure failure;
+        uint8_t *detail; /* owned bytes of the failure's */
         scn_revision rev;
         bool is_unchanged;
 };
@@ -77,12 +78,26 @@ static void print_ready(struct apply *apply)
 {
         const uint64_t before = apply->printed;
         while (apply->printed < apply->lines && apply->slots[apply->printed % UNDER_WAY_MAX].is_ready) {
-                print_slot(apply, &apply->slots[apply->printed % UNDER_WAY_MAX]);
+                struct slot *slot = &apply->slots[apply->printed % UNDER_WAY_MAX];
+                print_slot(apply, slot);
+                scn_free(slot->detail);
+                slot->detail = NULL;
                 apply->printed++;
         }
         if (apply->printed != before) {
                 scn_ctl_flush(apply->ctl);
         }
+}
+
+/* What it points to is the client's, and this waits for its turn to be printed. */
+static void keep_detail(struct slot *slot)
+{
+        struct scn_slice *detail = &slot->failure.detail;
+        slot->detail = detail->data != NULL ? scn_alloc(detail->size) : NULL;
+        if (slot->detail != NULL) {
+                memcpy(slot->detail, detail->data, detail->size);
+        }
+        *detail = (struct scn_slice){slot->detail, slot->detail != NULL ? detail->size : 0};
 }
 
 static void on_result(struct scn_client *client, const struct scn_result *result, void *data)
@@ -94,7 +109,7 @@ static void on_result(struct scn_client *client, const struct scn_result *result
         if (result->failure != NULL) {
                 slot->is_refused = true;
                 slot->failure = *result->failure;
-                slot->failure.detail = (struct scn_slice){NULL, 0};
+                keep_detail(slot);
         }
         print_ready(ticket->apply);
 }
@@ -263,6 +278,9 @@ int scn_ctl_run_apply(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
                 (void)close(apply.fd);
         }
         scn_buffer_finish(&apply.input);
+        for (uint32_t i = 0; apply.slots != NULL && i < UNDER_WAY_MAX; i++) {
+                scn_free(apply.slots[i].detail);
+        }
         scn_free(apply.slots);
         scn_free(apply.tickets);
         return code;

@@ -49,14 +49,47 @@ uint64_t scn_ctl_now_ms(void)
 
 /* --- Failures --- */
 
+static bool has_detail(const struct scn_failure *failure)
+{
+        return failure->detail.data != NULL && failure->detail.size > 1;
+}
+
+static void put_detail(struct scn_ctl *ctl, const struct scn_failure *failure)
+{
+        scn_ctl_open_bracket(ctl, "{");
+        scn_ctl_put_members(ctl, failure->detail);
+        scn_ctl_close_bracket(ctl, "}");
+}
+
+/* What; and on a second line, if there is something to say: at which op, about which node, what was in the way. */
+static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *failure)
+{
+        const char *between = "\n  ";
+        scn_ctl_flush(ctl);
+        (void)fprintf(stderr, "scenectl: %s: %s", failure->code, failure->text);
+        if (failure->has_op) {
+                (void)fprintf(stderr, "%sop %u", between, failure->op);
+                between = ", ";
+        }
+        if (!scn_uid_is_none(failure->node)) {
+                char uid[SCN_UID_TEXT_LENGTH + 1];
+                scn_uid_format(failure->node, uid);
+                (void)fprintf(stderr, "%snode %s", between, uid);
+                between = ", ";
+        }
+        if (has_detail(failure)) {
+                scn_buffer_reset(&ctl->line);
+                ctl->json = scn_json_to(&ctl->line);
+                put_detail(ctl, failure);
+                (void)fprintf(stderr, "%s%.*s", between, (int)ctl->line.size, (const char *)ctl->line.data);
+        }
+        (void)fprintf(stderr, "\n");
+}
+
 static void print_failure(struct scn_ctl *ctl, const struct scn_failure *failure)
 {
         if (!ctl->is_json) {
-                char uid[SCN_UID_TEXT_LENGTH + 1] = "";
-                scn_ctl_flush(ctl);
-                scn_uid_format(failure->node, uid);
-                (void)fprintf(stderr, "scenectl: %s: %s%s%s\n", failure->code, failure->text,
-                        scn_uid_is_none(failure->node) ? "" : ", node ", scn_uid_is_none(failure->node) ? "" : uid);
+                print_failure_text(ctl, failure);
                 return;
         }
         scn_ctl_begin_line(ctl);
@@ -72,11 +105,9 @@ static void print_failure(struct scn_ctl *ctl, const struct scn_failure *failure
         }
         scn_ctl_key(ctl, "message");
         scn_json_put_cstring(&ctl->json, failure->text);
-        if (failure->detail.data != NULL && failure->detail.size > 1) {
+        if (has_detail(failure)) {
                 scn_ctl_key(ctl, "detail");
-                scn_ctl_open_bracket(ctl, "{");
-                scn_ctl_put_members(ctl, failure->detail);
-                scn_ctl_close_bracket(ctl, "}");
+                put_detail(ctl, failure);
         }
         scn_ctl_end_line(ctl);
         scn_ctl_flush(ctl);
@@ -101,7 +132,10 @@ void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure)
         if (strcmp(failure->code, "cancelled") == 0) {
                 return; /* we gave up, and have said so */
         }
-        print_failure(ctl, failure);
+        ctl->has_tolerated = ctl->tolerates != NULL && strcmp(failure->code, ctl->tolerates) == 0;
+        if (!ctl->has_tolerated) {
+                print_failure(ctl, failure);
+        }
         if (ctl->code != SCN_CTL_NO_CONNECTION) {
                 ctl->code = is_offline ? SCN_CTL_NO_CONNECTION : SCN_CTL_REFUSED;
         }
@@ -129,12 +163,28 @@ int scn_ctl_misuse(struct scn_ctl *ctl, const char *format, ...)
 
 /* --- The connection --- */
 
+/* A server that says why it does not want us is there. */
+static bool is_refusal(const struct scn_failure *reason)
+{
+        static const char *const gone[] = {"", "disconnected", "timeout", "stopping", "silent"};
+        for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
+                if (strcmp(reason->code, gone[i]) == 0) {
+                        return false;
+                }
+        }
+        return true;
+}
+
 static void lose(struct scn_ctl *ctl)
 {
         const char *problem = scn_socket_problem(ctl->socket);
-        const struct scn_failure failure = failure_of("no_connection", problem[0] != '\0' ? problem : ctl->reason);
+        const bool is_refused = problem[0] == '\0' && is_refusal(&ctl->reason);
+        struct scn_failure failure = failure_of("no_connection", problem[0] != '\0' ? problem : ctl->reason.text);
+        if (is_refused) {
+                failure = ctl->reason;
+        }
         print_failure(ctl, &failure);
-        ctl->code = SCN_CTL_NO_CONNECTION;
+        ctl->code = is_refused ? SCN_CTL_REFUSED : SCN_CTL_NO_CONNECTION;
         ctl->is_done = true;
 }
 
@@ -145,7 +195,7 @@ static void on_state(
         struct scn_ctl *ctl = data;
         (void)client;
         if (failure != NULL) {
-                (void)snprintf(ctl->reason, sizeof ctl->reason, "%.200s", failure->text);
+                ctl->reason = failure_of(failure->code, failure->text);
         }
         if (state == SCN_CLIENT_ENDED && failure != NULL) {
                 scn_ctl_fail(ctl, failure);

@@ -54,6 +54,7 @@ enum scn_ctl_exit {
         X(step, "STEP", "undo: the step that began with this revision")                                                \
         X(stepwise, NULL, "wait for the return key after each revision")                                               \
         X(under, "NODE", "put it under this node")                                                                     \
+        X(into, "ADDR/DOC", "do it again as edits of this document, here or on another server")                        \
         X(scene, "NAME", "this scene of the file, not its default one")
 
 enum scn_ctl_option {
@@ -98,7 +99,9 @@ struct scn_ctl {
         const char *server;
         const char *author;
         bool is_json;
-        bool creates; /* scn_ctl_open() makes the document if it is not there */
+        bool creates;          /* scn_ctl_open() makes the document if it is not there */
+        const char *tolerates; /* a failure with this code is not printed, but noted; NULL: none */
+        bool has_tolerated;
         struct scn_client *client;
         struct scn_socket *socket;
         bool is_done;
@@ -107,7 +110,7 @@ struct scn_ctl {
         struct scn_json json;
         bool wants_comma;
         uint64_t offline_since_ms;
-        char reason[256]; /* why the connection was lost last */
+        struct scn_failure reason; /* why the connection was lost last */
 };
 
 void scn_ctl_init(struct scn_ctl *ctl);

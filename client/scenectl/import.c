@@ -11,11 +11,16 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#define TAKE_AWAY_ATTEMPTS 50
 
 struct import {
         struct scn_ctl *ctl;
         struct scn_gltf_report report;
         uint32_t nodes_count;
+        bool is_new;     /* the document was made for this */
+        bool is_touched; /* ... and others have edited it since */
 };
 
 /* Uids of a client that never connects. */
@@ -61,9 +66,10 @@ static bool read_file(struct import *import, const char *path, struct scn_gltf_r
 
 static void on_imported(struct scn_client *client, const struct scn_result *result, void *data)
 {
-        const struct import *import = data;
+        struct import *import = data;
         struct scn_ctl *ctl = import->ctl;
         if (result->failure != NULL) {
+                import->is_touched = result->rev > 0;
                 scn_ctl_on_edited(client, result, ctl);
                 return;
         }
@@ -94,6 +100,43 @@ static enum scn_error submit(struct import *import, struct scn_gltf_nodes *nodes
         return error == SCN_OK ? scn_draft_submit(draft, on_imported, import, NULL) : error;
 }
 
+/* Opens the document; makes it if it is not there, which then is known. */
+static bool open_document(struct import *import, const char *document, bool may_create)
+{
+        struct scn_ctl *ctl = import->ctl;
+        ctl->tolerates = may_create ? "no_document" : NULL;
+        const bool is_open = scn_ctl_open(ctl, document);
+        ctl->tolerates = NULL;
+        if (is_open || !ctl->has_tolerated) {
+                return is_open;
+        }
+        ctl->code = SCN_CTL_OK;
+        ctl->creates = true;
+        import->is_new = true;
+        return scn_ctl_open(ctl, document);
+}
+
+/* A document that was made for a file which the server then refused goes away again. It is busy until the server has
+ * taken notice that we have left it; if others have come, it stays. */
+static void take_away(struct import *import, const char *document)
+{
+        struct scn_ctl *ctl = import->ctl;
+        const int code = ctl->code;
+        const struct timespec pause = {.tv_nsec = 20000000};
+        ctl->tolerates = "busy";
+        for (int attempt = 0; attempt < TAKE_AWAY_ATTEMPTS; attempt++) {
+                ctl->has_tolerated = false;
+                if (!scn_ctl_open(ctl, NULL) ||
+                        scn_client_manage(ctl->client, "delete", document, NULL, scn_ctl_on_done, ctl) != SCN_OK ||
+                        scn_ctl_wait(ctl) == SCN_CTL_NO_CONNECTION || !ctl->has_tolerated) {
+                        break;
+                }
+                (void)nanosleep(&pause, NULL);
+        }
+        ctl->tolerates = NULL;
+        ctl->code = code;
+}
+
 int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct import import = {.ctl = ctl};
@@ -114,11 +157,15 @@ int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         }
         import.nodes_count = nodes.ops_count;
         /* In a document that is not there, there is nothing to put a file under. */
-        ctl->creates = node == NULL;
-        if (!scn_ctl_open(ctl, arguments->values[0])) {
+        if (!open_document(&import, arguments->values[0], node == NULL)) {
                 scn_gltf_nodes_finish(&nodes);
                 return ctl->code;
         }
         const enum scn_error error = submit(&import, &nodes);
-        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+        const int code = error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+        if (code == SCN_CTL_REFUSED && import.is_new && !import.is_touched) {
+                scn_ctl_close(ctl);
+                take_away(&import, arguments->values[0]);
+        }
+        return code;
 }

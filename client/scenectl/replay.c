@@ -5,6 +5,7 @@
  * read, and so the server does not send: how much is replayed costs memory on neither side. */
 
 #include "client/scenectl/event.h"
+#include "client/scenectl/play.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct replay {
         struct scn_replay_options options;
         double speed; /* 0: without waiting */
         bool is_stepwise;
+        const char *author;    /* only this one's revisions; NULL: everybody's */
+        struct scn_play *play; /* into another document; NULL: no */
         uint64_t last_us;
 };
 
@@ -46,8 +49,17 @@ static void wait_for_next(struct replay *replay, uint64_t time_us)
 static void on_change(struct scn_view *view, const struct scn_view_event *event, void *data)
 {
         struct replay *replay = data;
+        const bool is_wanted = event->is_whole || replay->author == NULL ||
+                (event->author.size == strlen(replay->author) &&
+                        memcmp(event->author.data, replay->author, event->author.size) == 0);
+        if (!is_wanted) {
+                return;
+        }
         if (!event->is_whole) {
                 wait_for_next(replay, event->time_us);
+        }
+        if (replay->play != NULL) {
+                scn_play_event(replay->play, view, event);
         }
         scn_ctl_format_event(replay->ctl, view, event);
         scn_ctl_print_line(replay->ctl);
@@ -85,6 +97,11 @@ int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         const char *speed = arguments->options[SCN_CTL_OPTION_speed];
         const char *node = arguments->options[SCN_CTL_OPTION_node];
         const char *mask = arguments->options[SCN_CTL_OPTION_mask];
+        const char *into = arguments->options[SCN_CTL_OPTION_into];
+        replay.author = arguments->options[SCN_CTL_OPTION_author];
+        if (into != NULL && (replay.author != NULL || mask != NULL)) {
+                return scn_ctl_misuse(ctl, "--into plays all of it: neither --author nor --mask");
+        }
         if ((from != NULL && !scn_ctl_read_number(ctl, from, SCN_REVISION_MAX, &replay.options.from)) ||
                 (to != NULL && !scn_ctl_read_number(ctl, to, SCN_REVISION_MAX, &replay.options.to)) ||
                 (speed != NULL && !read_speed(ctl, speed, &replay.speed)) ||
@@ -99,7 +116,14 @@ int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         if (!scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
+        if (into != NULL && (replay.play = scn_play_open(ctl, into)) == NULL) {
+                return ctl->code;
+        }
         struct scn_view *view;
         const enum scn_error error = scn_replay_create(ctl->client, &replay.options, &view);
-        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+        int code = error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+        if (!scn_play_close(replay.play)) {
+                code = ctl->code;
+        }
+        return code;
 }

@@ -14,6 +14,7 @@ struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t siz
         if (shared != NULL) {
                 shared->references = 1;
                 shared->size = size;
+                shared->counter = NULL;
                 if (size > 0) {
                         memcpy(shared->bytes, bytes, size);
                 }
@@ -28,11 +29,22 @@ struct scn_shared_bytes *scn_shared_bytes_ref(struct scn_shared_bytes *shared)
         return shared;
 }
 
+void scn_shared_bytes_count(struct scn_shared_bytes *shared, size_t *counter)
+{
+        if (shared->counter == NULL) {
+                shared->counter = counter;
+                *counter += shared->size;
+        }
+}
+
 void scn_shared_bytes_unref(struct scn_shared_bytes *shared)
 {
         if (shared != NULL) {
                 SCN_ASSERT(shared->references > 0);
                 if (--shared->references == 0) {
+                        if (shared->counter != NULL) {
+                                *shared->counter -= shared->size;
+                        }
                         scn_free(shared);
                 }
         }

@@ -7,15 +7,20 @@
 
 #include <scn/types.h>
 
+#include <stddef.h>
+
 struct scn_shared_bytes {
         uint32_t references;
         uint32_t size;
+        size_t *counter; /* borrowed; NULL: not counted */
         uint8_t bytes[];
 };
 
 /* With one reference, the caller's. NULL: out of memory. */
 struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t size);
 struct scn_shared_bytes *scn_shared_bytes_ref(struct scn_shared_bytes *shared);
+/* Counts the bytes in *counter, once, until they are freed. */
+void scn_shared_bytes_count(struct scn_shared_bytes *shared, size_t *counter);
 /* NULL is allowed. */
 void scn_shared_bytes_unref(struct scn_shared_bytes *shared);
 

@@ -26,6 +26,7 @@ struct builder {
         uint32_t root; /* slot of the view's root */
         scn_revision from;
         uint32_t fields; /* of the mask */
+        bool is_worlds;  /* the receiver holds no hierarchy */
         struct entry *entries;
         size_t entries_count;
         size_t entries_capacity;
@@ -40,12 +41,14 @@ void scn_delta_finish(struct scn_delta *delta)
         scn_free(delta->properties);
         scn_free(delta->removed);
         scn_free(delta->left);
+        scn_free(delta->worlds);
         *delta = (struct scn_delta){0};
 }
 
 bool scn_delta_is_empty(const struct scn_delta *delta)
 {
-        return !delta->is_whole && delta->nodes_count == 0 && delta->removed_count == 0 && delta->left_count == 0;
+        return !delta->is_whole && delta->nodes_count == 0 && delta->removed_count == 0 && delta->left_count == 0 &&
+                delta->worlds_count == 0;
 }
 
 static enum scn_error push_id(scn_node_id **ids, size_t *count, size_t *capacity, scn_node_id id)
@@ -268,13 +271,31 @@ static enum scn_error tell_entering(struct builder *builder, uint32_t top)
         return SCN_OK;
 }
 
-/* A node that was in the view and is not: named if its parent at the cursor still is in the view. */
+/* It left, and what has not left it meanwhile left with it; but the view's own root may have moved there. */
+static enum scn_error tell_left(struct builder *builder, uint32_t slot)
+{
+        const struct scn_document *document = builder->document;
+        struct scn_delta *delta = builder->delta;
+        enum scn_error error = SCN_OK;
+        for (uint32_t at = slot; at != SCN_NONE && error == SCN_OK;) {
+                if (at == builder->root) {
+                        at = scn_hierarchy_walk_past(document->hierarchy, slot, at);
+                        continue;
+                }
+                error = push_id(&delta->left, &delta->left_count, &delta->left_capacity, scn_id_at(document, at));
+                at = builder->is_worlds ? scn_hierarchy_walk(document->hierarchy, slot, at) : SCN_NONE;
+        }
+        return error;
+}
+
+/* A node that was in the view and is not: named if its parent at the cursor still is in the view, for then it goes
+ * with that; or if the receiver does not know who is whose parent. */
 static enum scn_error tell_lost(struct builder *builder, uint32_t ref)
 {
         struct scn_delta *delta = builder->delta;
         const uint32_t parent = scn_table_slot(builder->document, parent_then(builder, ref));
-        bool has_parent = false;
-        if (parent != SCN_NONE) {
+        bool has_parent = builder->is_worlds;
+        if (parent != SCN_NONE && !has_parent) {
                 const enum scn_error error = is_in_now(builder, parent, &has_parent);
                 if (error != SCN_OK) {
                         return error;
@@ -287,8 +308,7 @@ static enum scn_error tell_lost(struct builder *builder, uint32_t ref)
                 return push_id(&delta->removed, &delta->removed_count, &delta->removed_capacity,
                         scn_past_at(builder->document, ref & SCN_PAST_MASK)->id);
         }
-        return push_id(
-                &delta->left, &delta->left_count, &delta->left_capacity, scn_node_at(builder->document, ref)->id);
+        return tell_left(builder, ref);
 }
 
 static enum scn_error tell(struct builder *builder, uint32_t ref)
@@ -526,6 +546,34 @@ static void reset(const struct scn_document *document, const struct scn_delta_re
         delta->properties_count = 0;
         delta->removed_count = 0;
         delta->left_count = 0;
+        delta->worlds_count = 0;
+}
+
+/* All that is told of a node is that it is new. */
+static void keep_names(struct scn_delta *delta)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < delta->nodes_count; i++) {
+                if (delta->nodes[i].is_new) {
+                        delta->nodes[kept] = delta->nodes[i];
+                        delta->nodes[kept++].fields = 0;
+                }
+        }
+        delta->nodes_count = kept;
+}
+
+static enum scn_error compute_worlds(struct builder *builder, bool is_whole)
+{
+        enum scn_error error = SCN_OK;
+        if (is_whole) {
+                error = compute_whole(builder);
+        } else if (scn_document_changed_since(
+                           builder->document, builder->delta->root, SCN_MASK_STRUCTURE, builder->from)) {
+                error = compute_changed(builder);
+        }
+        keep_names(builder->delta);
+        return error == SCN_OK ? scn_delta_add_worlds(builder->document, builder->delta, builder->root, builder->from)
+                               : error;
 }
 
 enum scn_error scn_delta_compute(
@@ -545,7 +593,8 @@ enum scn_error scn_delta_compute(
         }
         delta->root = scn_node_at(document, root)->id;
         const bool is_whole = request->is_fresh || scn_node_at(document, root)->birth > request->from;
-        if (!is_whole && !scn_document_changed_since(document, delta->root, mask, request->from)) {
+        const bool is_worlds = (request->mask & (SCN_MASK_DURABLE | SCN_MASK_WORLD)) == SCN_MASK_WORLD;
+        if (!is_worlds && !is_whole && !scn_document_changed_since(document, delta->root, mask, request->from)) {
                 return SCN_OK;
         }
         struct builder builder = {
@@ -554,8 +603,11 @@ enum scn_error scn_delta_compute(
                 .root = root,
                 .from = request->from,
                 .fields = scn_fields_of_mask(mask),
+                .is_worlds = is_worlds,
         };
-        const enum scn_error error = is_whole ? compute_whole(&builder) : compute_changed(&builder);
+        const enum scn_error error = is_worlds ? compute_worlds(&builder, is_whole)
+                : is_whole                     ? compute_whole(&builder)
+                                               : compute_changed(&builder);
         scn_free(builder.entries);
         scn_memo_finish(&builder.now);
         scn_memo_finish(&builder.then);

@@ -19,6 +19,15 @@
 
 #include "protocol/scene/document.h"
 
+/* A view of world matrices alone (mask: WORLD and no durable channel) is for receivers that hold no hierarchy. Its
+ * delta tells new nodes by id and uid and nothing else, the matrix of each whose matrix may have changed, be it by an
+ * ancestor's move, and names every node that is not in the view any more. */
+struct scn_delta_world {
+        scn_node_id id;
+        bool overflows; /* no float32 can hold it; m means nothing */
+        struct scn_affine world;
+};
+
 struct scn_delta_request {
         struct scn_uid root; /* the view's subtree, by uid: its next life is the same view */
         uint32_t mask;       /* channels; structure is always in */
@@ -55,8 +64,10 @@ struct scn_delta {
         size_t removed_count;
         scn_node_id *left;
         size_t left_count;
+        struct scn_delta_world *worlds; /* a view of worlds: parents first */
+        size_t worlds_count;
         /* Memory, reused from call to call. */
-        size_t nodes_capacity, properties_capacity, removed_capacity, left_capacity;
+        size_t nodes_capacity, properties_capacity, removed_capacity, left_capacity, worlds_capacity;
 };
 
 /* Start with a zeroed struct. */

@@ -306,6 +306,14 @@ void scn_props_insert(struct scn_node *node, uint32_t index, struct scn_prop pro
 /* The text is the caller's again. */
 void scn_props_remove(struct scn_node *node, uint32_t index);
 
+/* --- delta_world.c --- */
+
+struct scn_delta;
+/* Fills delta->worlds for the subtree of `root`: all if the delta is whole, else what may have changed after `from`.
+ * Cost: those, and the changed nodes' depth. SCN_E_NO_MEMORY. */
+SCN_NODISCARD enum scn_error scn_delta_add_worlds(
+        struct scn_document *document, struct scn_delta *delta, uint32_t root, scn_revision from);
+
 /* --- feed.c --- */
 
 void scn_feed_append(struct scn_document *document, uint32_t ref);

@@ -19,6 +19,8 @@ enum column {
         COLUMN_REMOVED,
         COLUMN_LEFT,
         COLUMN_WHOLE,
+        COLUMN_MATRIX,
+        COLUMN_OVERFLOW,
         COLUMN_COUNT,
 };
 
@@ -159,6 +161,31 @@ static void put_ids(struct writer *writers, enum column column, const scn_node_i
         }
 }
 
+/* Rows become columns: matrices are column-major on the wire. */
+static void transpose(float *to, const float *from, uint32_t rows, uint32_t columns)
+{
+        for (uint32_t row = 0; row < rows; row++) {
+                for (uint32_t column = 0; column < columns; column++) {
+                        to[column * rows + row] = from[row * columns + column];
+                }
+        }
+}
+
+static void put_worlds(struct writer *writers, const struct scn_delta *delta, size_t *at)
+{
+        while (*at < delta->worlds_count && bytes_of(writers) < SCN_COLUMNS_PART_BYTES) {
+                const struct scn_delta_world *world = &delta->worlds[*at];
+                if (world->overflows) {
+                        put_id(&writers[COLUMN_OVERFLOW], world->id);
+                } else {
+                        float columns[12];
+                        transpose(columns, world->world.m, 3, 4);
+                        put_floats(&writers[COLUMN_MATRIX], world->id, columns, 12);
+                }
+                ++*at;
+        }
+}
+
 static void pack_columns(struct scn_packer *packer, struct writer *writers)
 {
         uint32_t count = 0;
@@ -184,7 +211,7 @@ bool scn_columns_encode(struct scn_packer *packer, const struct scn_delta *delta
         for (int i = 0; i < COLUMN_COUNT; i++) {
                 scn_buffer_init(&writers[i].bytes, UINT32_MAX / 2);
         }
-        if (cursor->node + cursor->property + cursor->removed + cursor->left == 0 && delta->is_whole) {
+        if (cursor->node + cursor->property + cursor->removed + cursor->left + cursor->world == 0 && delta->is_whole) {
                 put_id(&writers[COLUMN_WHOLE], delta->root);
         }
         while (cursor->node < delta->nodes_count && bytes_of(writers) < SCN_COLUMNS_PART_BYTES) {
@@ -196,9 +223,10 @@ bool scn_columns_encode(struct scn_packer *packer, const struct scn_delta *delta
         if (cursor->node == delta->nodes_count) {
                 put_ids(writers, COLUMN_REMOVED, delta->removed, delta->removed_count, &cursor->removed);
                 put_ids(writers, COLUMN_LEFT, delta->left, delta->left_count, &cursor->left);
+                put_worlds(writers, delta, &cursor->world);
         }
         const bool has_more = cursor->node < delta->nodes_count || cursor->removed < delta->removed_count ||
-                cursor->left < delta->left_count;
+                cursor->left < delta->left_count || cursor->world < delta->worlds_count;
         pack_columns(packer, writers);
         for (int i = 0; i < COLUMN_COUNT; i++) {
                 scn_buffer_finish(&writers[i].bytes);
@@ -372,6 +400,27 @@ static void read_ids(struct reader *reader, scn_node_id **ids, size_t *count, si
         }
 }
 
+static void read_world(struct reader *reader, bool overflows)
+{
+        struct scn_delta *delta = reader->delta;
+        const scn_node_id id = take_id(reader, 1);
+        struct scn_delta_world world = {.id = id, .overflows = overflows};
+        const uint8_t *bytes = overflows ? NULL : take(reader, sizeof world.world.m);
+        if (reader->error == SCN_OK &&
+                !scn_grow((void **)&delta->worlds, &delta->worlds_capacity, sizeof *delta->worlds,
+                        delta->worlds_count + 1, SIZE_MAX)) {
+                fail(reader, SCN_E_NO_MEMORY);
+        }
+        if (reader->error == SCN_OK) {
+                if (bytes != NULL) {
+                        float columns[12];
+                        memcpy(columns, bytes, sizeof columns);
+                        transpose(world.world.m, columns, 4, 3);
+                }
+                delta->worlds[delta->worlds_count++] = world;
+        }
+}
+
 static void read_node_entry(struct reader *reader, enum column column)
 {
         struct scn_delta_node *node = take_node(reader);
@@ -411,6 +460,8 @@ static void read_column(struct reader *reader, uint64_t column, struct scn_slice
                 } else if (column == COLUMN_WHOLE) {
                         delta->root = take_id(reader, 0);
                         delta->is_whole = true;
+                } else if (column == COLUMN_MATRIX || column == COLUMN_OVERFLOW) {
+                        read_world(reader, column == COLUMN_OVERFLOW);
                 } else {
                         return; /* a column of a later version */
                 }

@@ -17,6 +17,8 @@
  *   7 removed   id                                          their lives are over
  *   8 left      id                                          they live elsewhere
  *   9 whole     id                                          forget all you had; the root's id, 0 = there is none
+ *  10 matrix    id float32[12]                              a view of worlds: four columns of the upper three rows
+ *  11 overflow  id                                          the same, beyond what float32 can hold
  *
  * Numbers are base-128 varints, least significant group first, at most 10 bytes; signed ones zigzag (0, -1, 1, -2
  * ... become 0, 1, 2, 3 ...). Floats are IEEE 754, little-endian. The order of entries in `place` is the order in
@@ -26,14 +28,17 @@
 #include "protocol/scene/delta.h"
 #include "protocol/wire/pack.h"
 
+#ifndef SCN_COLUMNS_PART_BYTES /* the simulator has its own */
 #define SCN_COLUMNS_PART_BYTES (256u << 10)
+#endif
 
-/* How far a delta has been encoded: nodes wholly, properties of the next one, removed and left ids. */
+/* How far a delta has been encoded: nodes wholly, properties of the next one, removed and left ids, worlds. */
 struct scn_columns_cursor {
         size_t node;
         uint32_t property;
         size_t removed;
         size_t left;
+        size_t world;
 };
 
 /* Encodes the part of `delta` that begins at the cursor, as a map, and moves the cursor on. True if more is to come.

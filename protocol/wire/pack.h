@@ -56,7 +56,8 @@ struct scn_unpacker {
 
 static inline struct scn_unpacker scn_unpacker_from(struct scn_slice bytes)
 {
-        return (struct scn_unpacker){bytes.data, bytes.data + bytes.size, SCN_OK};
+        /* Nothing may have no address, and from that one must not count. */
+        return (struct scn_unpacker){bytes.data, bytes.size > 0 ? bytes.data + bytes.size : bytes.data, SCN_OK};
 }
 
 enum scn_pack_kind {

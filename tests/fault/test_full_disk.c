@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+#define _GNU_SOURCE /* umount2 under -std=c11 */
 
 /* A document on a disk that is full when it is opened (CASES B55): it can be read, and edited as soon as there is
  * room; nobody is told of an epoch under which a revision could be made before the file lists it. */
@@ -12,8 +13,10 @@
 #include "tests/lib/storage.h"
 #include "tests/lib/test.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 
 static void fill_disk(bool is_full)
 {
@@ -200,5 +203,65 @@ SCN_TEST(full_disk, without_verdict_on_the_epoch_closes_the_document)
         edit(&peer, 201);
         cr_assert_eq(peer_expect(&peer, SCN_MESSAGE_applied).as.applied.rev, 4);
         peer_close(&peer);
+        hub_finish(&hub);
+}
+
+/* --- A real one --- */
+
+static void write_ballast(const struct hub *hub)
+{
+        char path[96];
+        (void)snprintf(path, sizeof path, "%s/ballast", hub->path);
+        FILE *file = fopen(path, "wb");
+        cr_assert_not_null(file);
+        while (fputs("this stands in the way of others. ", file) >= 0 && fflush(file) == 0) {
+        }
+        (void)fclose(file);
+}
+
+static void remove_ballast(const struct hub *hub)
+{
+        char path[96];
+        (void)snprintf(path, sizeof path, "%s/ballast", hub->path);
+        cr_assert_eq(remove(path), 0);
+}
+
+/* On a file system of 4 MiB. Needs root, like the journal's own test of it. */
+SCN_TEST(full_disk, of_the_real_kind_is_read_from_and_written_to_when_there_is_room)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_digests before;
+        hub_start(&hub);
+        hub_stop(&hub);
+        if (mount("scn-test", hub.path, "tmpfs", 0, "size=4m,mode=700") != 0) {
+                const char *reason = strerror(errno);
+                hub_finish(&hub);
+                cr_skip_test("a small file system cannot be mounted here: %s", reason);
+        }
+        hub_restart(&hub);
+        peer_open(&peer, &hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < 50; i++) {
+                edit(&peer, 100 + i);
+                (void)peer_expect(&peer, SCN_MESSAGE_applied);
+        }
+        before = scn_document_digests(room_of(&hub)->document);
+        peer_close(&peer);
+        hub_stop(&hub);
+        write_ballast(&hub);
+        hub_restart(&hub);
+        peer_open(&peer, &hub, 1, "ann", "island");
+        const struct scn_digests after = scn_document_digests(room_of(&hub)->document);
+        cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
+        edit(&peer, 900);
+        peer_expect_code(&peer, SCN_MESSAGE_refused, "storage_full");
+        remove_ballast(&hub);
+        scn_server_tick(hub.server);
+        hub_run(&hub);
+        edit(&peer, 901);
+        cr_assert_eq(peer_expect(&peer, SCN_MESSAGE_applied).as.applied.rev, 51);
+        peer_close(&peer);
+        hub_stop(&hub);
+        cr_assert_eq(umount2(hub.path, MNT_DETACH), 0);
         hub_finish(&hub);
 }

@@ -74,6 +74,7 @@ static _Noreturn void become(
         const struct scn_daemon *daemon, const struct scn_daemon_options *options, char *const *arguments)
 {
         struct rlimit limit = {options->descriptors_max, options->descriptors_max};
+        struct rlimit file_limit = {options->file_bytes_max, options->file_bytes_max};
         int log = open(daemon->log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -82,6 +83,9 @@ static _Noreturn void become(
         for (int i = STDERR_FILENO + 1; i < 256; i++)
                 (void)close(i);
         (void)umask((mode_t)(options->mask != 0 ? options->mask : 022));
+        (void)signal(SIGXFSZ, SIG_IGN); /* an error is what a full disk gives */
+        if (options->file_bytes_max != 0)
+                (void)setrlimit(RLIMIT_FSIZE, &file_limit);
         if (chdir(daemon->folder) == 0 && (options->descriptors_max == 0 || setrlimit(RLIMIT_NOFILE, &limit) == 0))
                 (void)execv(arguments[0], arguments);
         perror(arguments[0]);

@@ -28,6 +28,7 @@ struct scn_daemon_options {
         const char *const *arguments; /* behind the program's name; ends with NULL */
         unsigned descriptors_max;     /* its ulimit -n; 0: as it is */
         unsigned mask;                /* its umask; 0: 022 */
+        unsigned file_bytes_max;      /* where its files end as on a full disk; 0: as it is */
 };
 
 /* Makes the folder, which scn_daemon_finish() removes with all in it. */

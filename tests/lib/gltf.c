@@ -98,3 +98,15 @@ struct scn_document *gltf_document(struct scn_gltf_nodes *nodes)
         scn_gltf_nodes_finish(nodes);
         return document;
 }
+
+void gltf_refused_as(const char *text, enum scn_gltf_fault fault, uint32_t node)
+{
+        struct scn_gltf_report report;
+        char message[SCN_GLTF_MESSAGE_BYTES];
+
+        (void)gltf_refused(text, &report);
+        scn_gltf_report_describe(&report, message);
+        cr_expect_eq(report.fault, fault, "%s: %s", text, message);
+        cr_expect_eq(report.node, node, "%s: %s", text, message);
+        cr_expect(strlen(message) > 0);
+}

@@ -64,6 +64,7 @@ void hub_restart(struct hub *hub)
                 .data_path = hub->path,
                 .agent = "hub",
                 .limits = hub->limits,
+                .output_bytes_max = hub->output_bytes_max,
                 .input_bytes_max = hub->input_bytes_max,
                 .utc_us = utc_us,
                 .monotonic_ms = monotonic_ms,

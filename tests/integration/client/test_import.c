@@ -5,11 +5,15 @@
 
 #define _XOPEN_SOURCE 700
 #include "tests/lib/daemon.h"
+#include "tests/lib/serve.h"
 #include "tests/lib/test.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCENE SCN_TEST_SOURCE_DIR "/deploy/quickstart-scene.gltf"
@@ -21,7 +25,8 @@ struct stage {
         struct scn_daemon tool;
         struct scn_daemon watcher;
         char server[SCN_DAEMON_PATH_BYTES + 16];
-        char *output; /* of the last command, owned */
+        char *output;            /* of the last command, owned */
+        unsigned file_bytes_max; /* of the files that scenectl writes; 0: any */
 };
 
 static void begin(struct stage *stage, struct scn_daemon *process, va_list list)
@@ -35,7 +40,9 @@ static void begin(struct stage *stage, struct scn_daemon *process, va_list list)
                 arguments[count++] = argument;
         }
         (void)truncate(process->log_path, 0);
-        scn_daemon_start(process, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+        scn_daemon_start(process,
+                &(struct scn_daemon_options){
+                        .program = "scenectl", .arguments = arguments, .file_bytes_max = stage->file_bytes_max});
 }
 
 /* Runs scenectl to its end, which must be this; gives what it printed. */
@@ -193,5 +200,150 @@ SCN_TEST_WITH(import, makes_the_document_if_it_is_not_there, .timeout = 120)
         cr_expect_str_eq(run(&stage, 0, "ls", NULL), "{\"doc\":\"isle\"}\n");
         expect_part(run(&stage, 0, "import", "new", SCENE, NULL), "{\"rev\":1,\"nodes\":406,");
         expect_part(run(&stage, 0, "info", "new", NULL), "\"nodes\":407,");
+        tear_down(&stage);
+}
+
+/* Whether `ls` names the document. */
+static bool is_listed(const struct serve *serve, const char *document)
+{
+        char wanted[64];
+        char *output;
+        cr_assert_eq(serve_scenectl(serve, &output, "ls", NULL), 0);
+        (void)snprintf(wanted, sizeof wanted, "{\"doc\":\"%s\"}", document);
+        const bool is_listed = strstr(output, wanted) != NULL;
+        scn_free(output);
+        return is_listed;
+}
+
+/* Nor does one that the server can make and not fill: there is room for more and more writes, until it is enough. */
+SCN_TEST_WITH(import, that_the_server_refuses_leaves_no_document, .timeout = 120)
+{
+        struct serve serve;
+        unsigned refused = 0;
+        int code = 1;
+        serve_begin_with(&serve, "scened_faulty");
+        for (unsigned writes = 0; code != 0; writes += 3) {
+                char fault[32];
+                char document[32];
+                char *output;
+                (void)snprintf(fault, sizeof fault, "after %u", writes);
+                (void)snprintf(document, sizeof document, "d%u", writes);
+                serve_set_fault(&serve, fault);
+                code = serve_scenectl(&serve, &output, "import", document, SCENE, NULL);
+                serve_set_fault(&serve, NULL);
+                refused += code == 1 && strstr(output, "\"storage_full\"") != NULL;
+                cr_assert(code == 0 || code == 1, "%s", output);
+                cr_assert_eq(is_listed(&serve, document), code == 0, "%u writes: %s", writes, output);
+                scn_free(output);
+        }
+        cr_expect_gt(refused, 1);
+        /* One that was there before stays. */
+        serve_set_fault(&serve, NULL);
+        cr_assert_eq(serve_scenectl(&serve, NULL, "create", "kept", NULL), 0);
+        serve_set_fault(&serve, "full");
+        cr_expect_eq(serve_scenectl(&serve, NULL, "import", "kept", SCENE, NULL), 1);
+        serve_set_fault(&serve, NULL);
+        cr_expect(is_listed(&serve, "kept"));
+        serve_finish(&serve);
+}
+
+/* --- Matrices (B33), accessors that lie (B67): what stands in the files' place is there --- */
+
+static float told_number(const char *output, const char *key, unsigned index)
+{
+        const char *at = strstr(output, key);
+        cr_assert_not_null(at, "%s: no %s", output, key);
+        at = strchr(at, '[');
+        for (unsigned i = 0; i < index; i++)
+                at = strchr(at + 1, ',');
+        return strtof(at + 1, NULL);
+}
+
+/* The world matrix of a child, as told. */
+static void told_world(struct stage *stage, const char *document, const char *node, float matrix[16])
+{
+        (void)run(stage, 0, "world", document, node, NULL);
+        for (unsigned i = 0; i < 16; i++)
+                matrix[i] = told_number(stage->output, "\"matrix\"", i);
+}
+
+SCN_TEST_WITH(import, of_a_matrix_leaves_what_is_beneath_where_it_was_however_often_it_goes_round, .timeout = 120)
+{
+        static const char gltf[] =
+                "{\"asset\":{\"version\":\"2.0\"},\"scene\":0,\"scenes\":[{\"nodes\":[0]}],\"nodes\":["
+                "{\"name\":\"m\",\"matrix\":[0,2,0,0,-3,0,0,0,0,0,0.5,0,10,20,30,1],\"children\":[1]},"
+                "{\"name\":\"child\",\"translation\":[1,1,1]}]}";
+        static const float wanted[16] = {0, 2, 0, 0, -3, 0, 0, 0, 0, 0, 0.5f, 0, 7, 22, 30.5f, 1};
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 16];
+        set_up(&stage);
+        (void)snprintf(path, sizeof path, "%s/m.gltf", stage.daemon.folder);
+        FILE *file = fopen(path, "we");
+        cr_assert_not_null(file);
+        fputs(gltf, file);
+        cr_assert_eq(fclose(file), 0);
+        for (int round = 0; round < 3; round++) {
+                char document[8];
+                float matrix[16];
+                (void)snprintf(document, sizeof document, "m%d", round);
+                (void)run(&stage, 0, "import", document, path, NULL);
+                told_world(&stage, document, "/m/child", matrix);
+                for (unsigned i = 0; i < 16; i++)
+                        cr_expect_float_eq(matrix[i], wanted[i], 1e-5f, "round %d, number %u", round, i);
+                (void)run(&stage, 0, "export", document, path, NULL);
+        }
+        (void)run(&stage, 0, "import", "sheared", CORPUS "matrix_sheared.gltf", NULL);
+        expect_part(stage.output, "\"note\":\"shear\"");
+        expect_part(run(&stage, 1, "import", "no", CORPUS "matrix_last_row.gltf", NULL), "\"error\":\"bad_matrix\"");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(import, never_looks_at_accessors, .timeout = 120)
+{
+        static const char *const paths[] = {
+                CORPUS "accessor_count.gltf", CORPUS "accessor_sparse.gltf", CORPUS "view_stride.gltf"};
+        struct stage stage;
+        set_up(&stage);
+        for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+                expect_part(run(&stage, 0, "import", "isle", paths[i], NULL), "\"rev\":");
+        expect_part(run(&stage, 1, "import", "isle", CORPUS "bin_too_long.glb", NULL), "\"error\":\"bad_glb\"");
+        expect_part(run(&stage, 0, "info", "isle", NULL), "\"rev\":3,");
+        tear_down(&stage);
+}
+
+/* --- Disk full (B35) --- */
+
+static unsigned count_files(const char *path)
+{
+        unsigned count = 0;
+        DIR *stream = opendir(path);
+        cr_assert_not_null(stream);
+        for (struct dirent *entry; (entry = readdir(stream)) != NULL;)
+                count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+        (void)closedir(stream);
+        return count;
+}
+
+SCN_TEST_WITH(export, that_cannot_be_written_leaves_the_old_file_and_no_part_of_the_new, .timeout = 120)
+{
+        static char before[1 << 18];
+        static char after[1 << 18];
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 32];
+        set_up(&stage);
+        (void)run(&stage, 0, "import", "isle", SCENE, NULL);
+        (void)snprintf(path, sizeof path, "%s/out", stage.daemon.folder);
+        cr_assert_eq(mkdir(path, 0700), 0);
+        (void)snprintf(path, sizeof path, "%s/out/isle.gltf", stage.daemon.folder);
+        (void)run(&stage, 0, "export", "isle", path, NULL);
+        read_file(path, before, sizeof before);
+        (void)run(&stage, 0, "rm", "isle", "/Boat", NULL);
+        stage.file_bytes_max = 8192;
+        expect_part(run(&stage, 1, "export", "isle", path, NULL), "\"error\":\"not_writable\"");
+        stage.file_bytes_max = 0;
+        read_file(path, after, sizeof after);
+        cr_expect_str_eq(after, before);
+        (void)snprintf(path, sizeof path, "%s/out", stage.daemon.folder);
+        cr_expect_eq(count_files(path), 1, "a part of a file is left");
         tear_down(&stage);
 }

@@ -309,3 +309,128 @@ SCN_TEST_WITH(scenectl, tells_wrong_usage_from_refusals_and_lost_servers, .timeo
         expect_part(run(&stage, 0, "--version", NULL), "scenectl 0.");
         tear_down(&stage);
 }
+
+/* Which op, which node, and what was in the way: for people and for programs. */
+SCN_TEST_WITH(scenectl, says_of_a_refusal_which_op_it_was_and_what_was_in_the_way, .timeout = 60)
+{
+        static const char line[] = "{\"ops\":[{\"op\":\"rename\",\"node\":\"/Boat\",\"name\":\"x\"},"
+                                   "{\"op\":\"move\",\"node\":\"/x\",\"parent\":\"/x/Lamp\"}]}\n";
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 16];
+        set_up(&stage);
+        make_scene(&stage);
+        (void)snprintf(path, sizeof path, "%s/edit", stage.daemon.folder);
+        FILE *file = fopen(path, "we");
+        cr_assert_not_null(file);
+        fputs(line, file);
+        fputs(line, file);
+        cr_assert_eq(fclose(file), 0);
+        expect_part(run(&stage, 1, "apply", "isle", path, NULL),
+                "scenectl: cycle: a node cannot be moved under itself or a descendant\n"
+                "  op 1, node " BOAT ", {\"other\":\"" LAMP "\"}\nscenectl: cycle: ");
+        expect_part(run(&stage, 1, "--json", "apply", "isle", path, NULL),
+                "{\"error\":\"cycle\",\"op\":1,\"node\":\"" BOAT
+                "\",\"message\":\"a node cannot be moved under itself or a descendant\","
+                "\"detail\":{\"other\":\"" LAMP "\"}}\n{\"error\":");
+        expect_part(run(&stage, 1, "--json", "move", "isle", "/Boat", "/Boat/Lamp", NULL), "\"op\":0,");
+        tear_down(&stage);
+}
+
+/* The server keeps it open for a while, but nobody has it. */
+SCN_TEST_WITH(scenectl, deletes_and_renames_a_document_that_nobody_has_open_any_more, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        start(&stage, "watch", "isle", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "revision 2");
+        struct scn_daemon watcher = stage.tool;
+        scn_daemon_init(&stage.tool);
+        expect_part(run(&stage, 1, "--json", "delete", "isle", NULL), "\"busy\"");
+        scn_daemon_signal(&watcher, SIGKILL);
+        (void)scn_daemon_wait(&watcher);
+        scn_daemon_finish(&watcher);
+        (void)run(&stage, 0, "rename", "isle", "island", NULL);
+        expect_part(run(&stage, 0, "info", "island", "--json", NULL), "\"rev\":2,");
+        (void)run(&stage, 0, "delete", "island", NULL);
+        expect(run(&stage, 0, "ls", NULL), "");
+        expect_part(run(&stage, 1, "--json", "info", "island", NULL), "\"no_document\"");
+        (void)run(&stage, 0, "undelete", "island", NULL);
+        expect_part(run(&stage, 0, "info", "island", "--json", NULL), "\"rev\":2,");
+        tear_down(&stage);
+}
+
+/* Its properties come in pieces. */
+SCN_TEST_WITH(scenectl, shows_a_node_with_many_properties_as_one, .timeout = 60)
+{
+        static char text[60001];
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 16];
+        set_up(&stage);
+        make_scene(&stage);
+        (void)snprintf(path, sizeof path, "%s/edit", stage.daemon.folder);
+        FILE *file = fopen(path, "we");
+        cr_assert_not_null(file);
+        memset(text, 'x', sizeof text - 1);
+        for (int i = 0; i < 12; i++) {
+                fprintf(file, "{\"ops\":[{\"op\":\"set\",\"node\":\"/Boat\",\"key\":\"k%02d\",\"value\":\"%s\"}]}\n", i,
+                        text);
+        }
+        cr_assert_eq(fclose(file), 0);
+        (void)run(&stage, 0, "apply", "isle", path, NULL);
+        const char *output = run(&stage, 0, "--json", "get", "isle", "/Boat", NULL);
+        for (int i = 0; i < 12; i++) {
+                char key[16];
+                (void)snprintf(key, sizeof key, "\"k%02d\":\"x", i);
+                expect_part(output, key);
+        }
+        cr_expect_eq(strchr(output, '\n'), output + strlen(output) - 1, "more than one line");
+        expect_part(output, "\"}}\n");
+        (void)run(&stage, 0, "--json", "tree", "isle", NULL);
+        size_t lines = 0;
+        for (const char *at = stage.output; (at = strchr(at, '\n')) != NULL; at++) {
+                lines++;
+        }
+        cr_expect_eq(lines, 3);
+        expect_part(run(&stage, 0, "get", "isle", "/Boat", NULL), "\nk11: \"xxx");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, replays_what_one_author_did, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "--as", "ben", "rename-node", "isle", "/Boat", "Gannet", NULL);
+        (void)run(&stage, 0, "rename-node", "isle", "/Gannet", "Boat", NULL);
+        const char *output = run(&stage, 0, "replay", "isle", "--speed", "max", "--author", "ben", NULL);
+        expect_part(output, "revision 3  ben");
+        cr_expect_null(strstr(output, "  ann"), "%s", output);
+        output = run(&stage, 0, "replay", "isle", "--speed", "max", "--author", "ann", NULL);
+        expect_part(output, "revision 4  ann");
+        cr_expect_null(strstr(output, "  ben"), "%s", output);
+        expect_part(run(&stage, 2, "replay", "isle", "--into", "x", "--author", "ann", NULL), "neither");
+        tear_down(&stage);
+}
+
+/* The same facts for people and for programs. */
+SCN_TEST_WITH(scenectl, says_who_is_there_and_what_came_since, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect_part(run(&stage, 0, "who", NULL), "ann");
+        expect_part(run(&stage, 0, "--json", "who", NULL), "\"author\":\"ann\",\"document\":null}");
+        expect(run(&stage, 0, "--json", "who", "isle", NULL), "");
+        expect_part(run(&stage, 0, "info", "isle", NULL), "nodes: 3");
+        expect_part(run(&stage, 0, "--json", "info", "isle", NULL), "\"nodes\":3,");
+        start(&stage, "watch", "isle", "--since", "1", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "revision 2  ann  edit\n  + " LAMP " Lamp");
+        cr_expect_eq(scn_daemon_log_count(&stage.tool, "revision"), 1, "what was there before is told, too");
+        cr_expect_eq(scn_daemon_stop(&stage.tool), 128 + SIGTERM);
+        start(&stage, "--json", "watch", "isle", "--since", "1", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "{\"from\":1,\"to\":2,");
+        cr_expect_eq(scn_daemon_stop(&stage.tool), 128 + SIGTERM);
+        expect_part(run(&stage, 1, "--json", "watch", "isle", "--since", "9", NULL), "\"error\":\"future\"");
+        tear_down(&stage);
+}

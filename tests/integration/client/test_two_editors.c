@@ -40,9 +40,8 @@ static void reconnect(struct editor *editor, const struct serve *serve)
         cr_assert_eq(scn_socket_create(editor->client, address, &editor->socket), SCN_OK);
 }
 
-static void edit_all(struct editor *editors)
+static void edit_all(struct editor *editors, uint32_t count)
 {
-        const uint32_t count = edits_count();
         while (editors[0].submitted < count || editors[1].submitted < count) {
                 for (uint32_t i = 0; i < EDITORS; i++) {
                         while (editors[i].submitted < count &&
@@ -160,7 +159,7 @@ SCN_TEST_WITH(editors, two_at_once_end_with_the_scene_that_everybody_has_now_and
                 editors_turn(editors, EDITORS);
         }
         cr_assert_gt(scn_view_nodes_count(editors[0].view), 400, "the imported scene");
-        edit_all(editors);
+        edit_all(editors, edits_count());
         editors_settle(editors, EDITORS);
         expect_tally(editors);
         memcpy(digest, editors[0].digest, sizeof digest);
@@ -184,4 +183,56 @@ SCN_TEST_WITH(editors, two_at_once_end_with_the_scene_that_everybody_has_now_and
                 editor_end(&editors[i]);
         }
         serve_finish(&serve);
+}
+
+static void expect_same_text(const char *path, const char *other_path)
+{
+        static char text[2][1 << 20];
+        const char *const paths[2] = {path, other_path};
+        size_t sizes[2];
+        for (int i = 0; i < 2; i++) {
+                FILE *file = fopen(paths[i], "re");
+                cr_assert_not_null(file);
+                sizes[i] = fread(text[i], 1, sizeof text[i], file);
+                (void)fclose(file);
+                cr_assert(sizes[i] > 1000 && sizes[i] < sizeof text[i]);
+        }
+        cr_expect(sizes[0] == sizes[1] && memcmp(text[0], text[1], sizes[0]) == 0, "the scenes differ");
+}
+
+/* Played again, revision by revision, as edits of a document on another server. */
+SCN_TEST_WITH(editors, replayed_into_another_document_make_the_same_scene, .timeout = 300)
+{
+        struct serve serve;
+        struct serve other;
+        struct editor editors[EDITORS];
+        char target[SERVE_ADDRESS_BYTES + 8];
+        char files[2][SERVE_ADDRESS_BYTES];
+        serve_begin(&serve);
+        serve_begin(&other);
+        cr_assert_eq(serve_scenectl(&serve, NULL, "import", "shared", SCENE, NULL), 0);
+        begin(&editors[0], &serve, SERVE_TCP, 4);
+        begin(&editors[1], &serve, SERVE_UNIX, 5);
+        while (!editors_are_ready(editors, EDITORS)) {
+                editors_turn(editors, EDITORS);
+        }
+        edit_all(editors, 1000);
+        editors_settle(editors, EDITORS);
+        for (uint32_t i = 0; i < EDITORS; i++) {
+                editor_end(&editors[i]);
+        }
+        (void)snprintf(target, sizeof target, "unix:%.70s/copy", other.socket);
+        cr_expect_eq(serve_scenectl(&serve, NULL, "replay", "shared", "--speed", "max", "--into", target, NULL), 0);
+        (void)snprintf(files[0], sizeof files[0], "%s/a.gltf", serve.daemon.folder);
+        (void)snprintf(files[1], sizeof files[1], "%s/b.gltf", serve.daemon.folder);
+        cr_assert_eq(serve_scenectl(&serve, NULL, "export", "shared", files[0], NULL), 0);
+        cr_assert_eq(serve_scenectl(&other, NULL, "export", "copy", files[1], NULL), 0);
+        expect_same_text(files[0], files[1]);
+        /* A second time, its nodes are there already. */
+        char *output;
+        cr_expect_eq(serve_scenectl(&serve, &output, "replay", "shared", "--speed", "max", "--into", target, NULL), 1);
+        cr_expect_not_null(strstr(output, "\"error\":\"exists\""), "%.300s", output);
+        scn_free(output);
+        serve_finish(&serve);
+        serve_finish(&other);
 }

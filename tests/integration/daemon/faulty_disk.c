@@ -7,6 +7,7 @@
  *   sync      the next sync fails, once
  *   short     the next write writes half and fails, once
  *   full      no write finds room
+ *   after N   the next N writes find room, and then none
  *
  * SQLite's usual file methods are copied, with two of them replaced. */
 
@@ -49,6 +50,21 @@ static int is_fault(const char *name, int strikes_once, long *number_out)
         return !strikes_once || remove("fault") == 0;
 }
 
+/* Counts from when the number is first seen; another number begins anew. */
+static int has_run_out(void)
+{
+        static _Atomic long seen = -1;
+        static _Atomic long count;
+        long writes = 0;
+        if (!is_fault("after", 0, &writes))
+                return 0;
+        if (writes != seen) {
+                seen = writes;
+                count = 0;
+        }
+        return count++ >= writes;
+}
+
 static int faulty_sync(sqlite3_file *file, int flags)
 {
         long ms = 0;
@@ -63,7 +79,7 @@ static int faulty_sync(sqlite3_file *file, int flags)
 
 static int faulty_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset)
 {
-        if (is_fault("full", 0, NULL))
+        if (is_fault("full", 0, NULL) || has_run_out())
                 return SQLITE_FULL;
         if (is_fault("short", 1, NULL)) {
                 (void)usual_of(file)->xWrite(file, bytes, size / 2, offset);

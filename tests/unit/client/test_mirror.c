@@ -330,6 +330,56 @@ SCN_TEST(view, takes_over_another_history_with_its_edits_on_top)
         mock_finish(&bench.mock);
 }
 
+/* What was accepted in the old history counts in numbers that the new one gives again. */
+SCN_TEST(view, of_another_history_does_not_show_what_was_accepted_and_lost)
+{
+        struct bench bench;
+        set_up(&bench);
+        struct scn_document *backup = scene_copy(bench.mock.document);
+        (void)submit_move_to_x(&bench, 2, 5.0f);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
+        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
+        mock_disconnect(&bench.mock); /* before the delta */
+        scn_document_destroy(bench.mock.document);
+        bench.mock.document = backup;
+        bench.mock.number = 0;
+        bench.mock.epoch[0] = 1;
+        mock_open(&bench.mock);
+        bench.theirs = mock_answer_view(&bench.mock, false);
+        cr_assert_eq(scn_view_pending_count(bench.view), 0);
+        cr_assert(TAILQ_EMPTY(&bench.mock.client->accepted));
+        mock_expect_same(&bench.mock, bench.view);
+        mock_finish(&bench.mock);
+}
+
+/* The other way round: the view has not arrived in the new history yet, and its cursor is a number of the old. */
+SCN_TEST(view, of_the_old_history_keeps_what_is_accepted_in_the_new)
+{
+        struct bench bench;
+        set_up(&bench);
+        struct scn_document *backup = scene_copy(bench.mock.document);
+        for (int i = 0; i < 5; i++) {
+                (void)mock_do(&bench.mock, scene_translate(id_of(&bench, 3), (float)i + 1.0f, 0.0f, 0.0f));
+        }
+        mock_publish(&bench.mock, &bench.theirs);
+        (void)submit_move_to_x(&bench, 2, 5.0f);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        mock_disconnect(&bench.mock); /* it was not stored */
+        scn_document_destroy(bench.mock.document);
+        bench.mock.document = backup;
+        bench.mock.epoch[0] = 1;
+        mock_open(&bench.mock);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
+        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
+        cr_assert_float_eq(x_of(bench.view, 2), 5.0f, 0.0f);
+        bench.theirs = mock_answer_view(&bench.mock, false);
+        cr_assert_float_eq(x_of(bench.view, 2), 5.0f, 0.0f);
+        mock_expect_same(&bench.mock, bench.view);
+        mock_finish(&bench.mock);
+}
+
 SCN_TEST(view, of_a_subtree_shows_of_an_edit_what_is_in_it)
 {
         struct bench bench;
@@ -433,6 +483,41 @@ SCN_TEST(view, is_told_when_the_server_refuses_it)
         cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
         cr_assert(bench.heard.is_ended);
         cr_assert_str_eq(bench.heard.code, "no_node");
+        mock_finish(&bench.mock);
+}
+
+SCN_TEST(view, that_has_ended_shows_no_edits_and_holds_none_back)
+{
+        struct bench bench;
+        set_up(&bench);
+        (void)submit_move_to_x(&bench, 2, 5.0f);
+        cr_assert_eq(scn_view_pending_count(bench.view), 1);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        mock_swallow_edit(&bench.mock);
+        mock_disconnect(&bench.mock);
+        mock_open(&bench.mock);
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_applied);
+        message.as.applied.number = mock_expect(&bench.mock, SCN_MESSAGE_edit)->as.edit.number;
+        message.as.applied.rev = scn_document_revision(bench.mock.document);
+        mock_send(&bench.mock, &message);
+        scn_message_init(&message, SCN_MESSAGE_failed);
+        message.as.failed.request = mock_expect(&bench.mock, SCN_MESSAGE_view)->as.view.request;
+        message.as.failed.code = scene_text("gone");
+        message.as.failed.text = scene_text("gone");
+        mock_send(&bench.mock, &message);
+        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
+        cr_assert(bench.heard.is_ended);
+        cr_assert_eq(scn_view_pending_count(bench.view), 0);
+        const uint32_t events = bench.heard.events;
+        (void)submit_move_to_x(&bench, 2, 6.0f);
+        dispatch(&bench);
+        cr_assert_eq(bench.heard.events, events);
+        cr_assert_eq(scn_view_pending_count(bench.view), 0);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
+        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
+        cr_assert(TAILQ_EMPTY(&bench.mock.client->accepted));
         mock_finish(&bench.mock);
 }
 

@@ -168,6 +168,10 @@ SCN_TEST(checkpoint, that_is_cut_off_or_goes_on_behind_its_end_is_refused)
         for (uint32_t size = 0; size < bytes.size; size++) {
                 cr_assert_eq(decode((struct scn_slice){bytes.data, size}, 1000, &copy), SCN_E_BAD_SNAPSHOT);
         }
+        static const uint8_t again[] = {SCN_ROW_END, 0};
+        cr_assert_eq(scn_buffer_append(&bytes, again, sizeof again), SCN_OK);
+        cr_assert_eq(decode(all_of(&bytes), 1000, &copy), SCN_E_BAD_SNAPSHOT);
+        bytes.size -= sizeof again;
         for (uint32_t byte = 0; byte < 256; byte++) {
                 const uint8_t more = (uint8_t)byte;
                 cr_assert_eq(scn_buffer_append(&bytes, &more, 1), SCN_OK);

@@ -8,6 +8,7 @@
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
+#include "protocol/base/alloc.h"
 #include "protocol/base/uid.h"
 #include "protocol/scene/digest.h"
 #include "protocol/wire/columns.h"
@@ -116,6 +117,61 @@ SCN_TEST(room, answers_a_repeated_number_as_the_first_time)
         peer_edit_as(&a, 6, &wrong, 1);
         peer_expect_code(&a, SCN_MESSAGE_refused, "gap");
         peer_close(&a);
+        hub_finish(&hub);
+}
+
+/* It may be stored: to call it refused would be to say what is not known. */
+SCN_TEST(room, that_cannot_look_up_a_repeated_number_does_not_call_it_refused)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        peer_close(&ann);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_edit_as(&ann, 1, &op, 1);
+        scn_server_turn(hub.server);
+        cr_assert_eq(hub.jobs_count, 1);
+        struct scn_job *job = hub.jobs[--hub.jobs_count];
+        scn_alloc_fail_at(1, true);
+        job->run(job);
+        scn_alloc_fail_at(0, false);
+        job->done(job);
+        cr_assert(peer_receive(&ann, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_failed);
+        cr_assert(message.as.failed.closes);
+        cr_assert(peer_has_ended(&ann));
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, that_cannot_be_opened_says_nothing_to_a_session_that_has_ended_meanwhile)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_close(&ann);
+        peer_connect(&ann, &hub);
+        peer_send_bytes(&ann, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(1);
+        peer_send(&ann, &message);
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 1;
+        message.as.open.document = scene_text("nowhere");
+        peer_send(&ann, &message);
+        scn_server_stop(hub.server);
+        cr_assert(peer_expect(&ann, SCN_MESSAGE_failed).as.failed.closes);
+        cr_assert_not(peer_receive(&ann, &message));
+        cr_assert(peer_has_ended(&ann));
+        peer_close(&ann);
         hub_finish(&hub);
 }
 

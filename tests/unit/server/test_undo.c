@@ -3,6 +3,7 @@
 
 /* Undo and redo through the server's core: one behaviour at a time. At random: tests/property/test_undo.c. */
 
+#include "server/author.h"
 #include "server/core.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
@@ -513,6 +514,43 @@ SCN_TEST(undo, of_an_import_removes_it_in_one_and_redo_brings_it_back)
         const struct scn_digests after = scn_document_digests(document_of(&hub));
         cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
         close_two(&hub, &ann, &ben);
+}
+
+/* The past is read while a batch is in flight whose edits are to be noted without fail. */
+SCN_TEST(undo, leaves_a_batch_in_flight_the_room_to_note_its_edits_when_the_past_comes)
+{
+        struct scn_author *list = NULL;
+        struct scn_author *ann = scn_author_get(&list, scene_text("ann"));
+        struct scn_author *before = scn_author_get(&list, scene_text("ann as she was"));
+        cr_assert(scn_author_reserve(before, 100));
+        for (scn_revision i = 1; i <= 100; i++) {
+                scn_author_note_edit(before, i, i);
+        }
+        cr_assert(scn_author_reserve(ann, 50));
+        cr_assert(scn_author_set_past(ann, &before->steps));
+        for (scn_revision i = 101; i <= 150; i++) {
+                scn_author_note_edit(ann, i, i);
+        }
+        cr_assert_eq(ann->steps.all_count, 150);
+        cr_assert_eq(ann->steps.undo[149], 150);
+        scn_authors_destroy(list);
+}
+
+SCN_TEST(undo, has_nothing_to_take_back_for_an_author_who_has_only_watched)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer cy;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        (void)edit(&ann, scene_add(1, 20, "N"));
+        peer_close(&ann);
+        hub_stop(&hub);
+        hub_restart(&hub);
+        peer_open(&cy, &hub, 3, "cy", "test");
+        expect_nothing(&cy);
+        peer_close(&cy);
+        hub_finish(&hub);
 }
 
 SCN_TEST(undo, has_its_number_counted_when_there_is_nothing)

@@ -3,6 +3,7 @@
 
 /* No view may stay behind without anybody noticing. */
 
+#include "server/core.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
@@ -56,6 +57,95 @@ SCN_TEST(view, tells_an_author_that_an_edit_has_come_even_if_it_shows_nothing_of
         cr_assert_eq(message.as.delta.back, 1);
         peer_close(&ann);
         peer_close(&bob);
+        hub_finish(&hub);
+}
+
+/* Another had done the same; the author's mirror does not know yet, and shows its own until it does. */
+SCN_TEST(view, tells_an_author_how_far_it_is_when_there_was_nothing_left_to_change)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        start_view(&ann, 1, SCN_MASK_TRANSFORM);
+        op = scene_rename(2, "ship");
+        peer_edit(&bob, &op, 1);
+        (void)peer_expect(&bob, SCN_MESSAGE_applied);
+        peer_edit(&ann, &op, 1);
+        struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert(message.as.applied.unchanged);
+        cr_assert_eq(message.as.applied.rev, 2);
+        message = peer_expect(&ann, SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.to, 2);
+        cr_assert_eq(message.as.delta.back, 1);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
+
+static void ask_view(struct peer *peer, struct scn_node_ref root, scn_revision rev, struct scn_slice epoch)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = 7;
+        message.as.view.view = 1;
+        message.as.view.root = root;
+        message.as.view.mask = SCN_MASK_ALL;
+        message.as.view.epoch = epoch;
+        message.as.view.rev = rev;
+        peer_send(peer, &message);
+}
+
+/* The empty delta that says so may have been lost with the connection. */
+SCN_TEST(view, resumed_where_nothing_has_changed_is_told_how_far_it_is)
+{
+        struct hub hub;
+        struct peer ann;
+        uint8_t epoch[8];
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        const struct scn_op ops[] = {scene_add(1, 50, "boat"), scene_add(1, 51, "buoy")};
+        peer_edit(&ann, ops, 2);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        const struct scn_op op = scene_rename(3, "bell");
+        peer_edit(&ann, &op, 1);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
+        memcpy(epoch, &hub.server->rooms->epoch, sizeof epoch);
+        peer_close(&ann);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        ask_view(&ann, scene_ref(50), 1, (struct scn_slice){epoch, sizeof epoch});
+        cr_assert(peer_expect(&ann, SCN_MESSAGE_viewed).as.viewed.resumed);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.to, 2);
+        cr_assert_eq(message.as.delta.back, 1);
+        cr_assert(message.as.delta.columns.size == 1 && message.as.delta.columns.data[0] == 0x80);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(view, asked_for_again_under_its_number_is_the_same_view_anew)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        const struct scn_slice none = {NULL, 0};
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        for (int i = 0; i < 2; i++) {
+                ask_view(&ann, scene_path("/"), SCN_ABSENT, none);
+                cr_assert_not(peer_expect(&ann, SCN_MESSAGE_viewed).as.viewed.resumed);
+                (void)peer_expect(&ann, SCN_MESSAGE_delta);
+        }
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_delta).as.delta.to, 1);
+        cr_assert_not(peer_receive(&ann, &message), "there is one view, not two");
+        peer_close(&ann);
         hub_finish(&hub);
 }
 

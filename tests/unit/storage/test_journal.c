@@ -507,3 +507,23 @@ SCN_TEST_WITH(journal, shrinks_the_write_ahead_file_when_somebody_has_stopped_re
         scn_journal_close(journal);
         scn_test_storage_finish(&test);
 }
+
+SCN_TEST(journal, is_read_as_it_stands_where_nothing_can_be_made_beside_it)
+{
+        struct scn_test_storage test;
+        struct scn_journal *journal, *still;
+        struct stat status;
+
+        scn_test_storage_init(&test);
+        journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 5, &small, NULL));
+        /* What is in the write-ahead file would be missing. */
+        cr_assert_eq(scn_journal_open_still(test.storage, scn_test_text("island"), &still, NULL), SCN_E_STORAGE_FULL);
+        scn_journal_close(journal);
+        SCN_TEST_OK(scn_journal_open_still(test.storage, scn_test_text("island"), &still, NULL));
+        cr_assert_eq(scn_test_count(still, &small), 5);
+        cr_assert_neq(stat(scn_test_storage_file(&test, "island.scene-shm"), &status), 0);
+        scn_journal_close(still);
+        cr_assert_eq(scn_journal_open_still(test.storage, scn_test_text("nobody"), &still, NULL), SCN_E_NO_DOCUMENT);
+        scn_test_storage_finish(&test);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_TESTS_SIM_STORE_H
+#define SCN_TESTS_SIM_STORE_H
+
+/* A storage in memory behind the functions of storage/storage.h, linked instead of the real one. It does what that
+ * header promises and can do what disks do: be full, refuse, give no verdict, be put back to an older state. What is
+ * stored outlives the handles that wrote it, so a server can be cut off from it at any moment (a crash).
+ *
+ * One disk at a time is mounted; a second one within a process waits for the first to be unmounted. */
+
+#include "storage/storage.h"
+#include "tests/lib/random.h"
+
+/* One stored transaction; shared by all copies of the document. */
+struct sim_transaction {
+        uint32_t references;
+        size_t bytes; /* of payload */
+        struct scn_journal_transaction transaction;
+};
+
+struct sim_checkpoint {
+        struct scn_checkpoint_info info;
+        uint8_t digest[SCN_JOURNAL_DIGEST_BYTES_MAX];
+        struct sim_part *parts; /* list */
+        struct sim_part *last;
+};
+
+struct sim_client_row {
+        struct scn_uid uid;
+        struct scn_journal_client client;
+        scn_revision since; /* its run of numbers began here */
+        bool is_forgotten;
+};
+
+enum sim_place {
+        SIM_DOCUMENTS,
+        SIM_TRASH,
+        SIM_DRAFTS, /* nameless */
+        SIM_FILES,  /* somewhere else, by path */
+};
+
+struct sim_document {
+        struct sim_document *next;
+        enum sim_place place;
+        uint8_t *name;
+        uint32_t name_size;
+        int64_t deleted_us;
+        struct scn_uid uid;
+        int64_t created_us;
+        uint8_t *origin;
+        uint32_t origin_size;
+        struct sim_transaction **transactions; /* revision r at r - 1 */
+        size_t transactions_count, transactions_capacity;
+        struct scn_journal_epoch *epochs;
+        size_t epochs_count, epochs_capacity;
+        struct sim_client_row *clients;
+        size_t clients_count, clients_capacity;
+        struct sim_checkpoint **checkpoints; /* complete ones, by revision */
+        size_t checkpoints_count, checkpoints_capacity;
+        uint32_t handles_count;
+};
+
+/* What may go wrong; all in percent of calls, asked by coin. */
+struct sim_disk_faults {
+        enum scn_error write_error; /* FULL, FAILED, BUSY: surely not stored */
+        uint32_t write_percent;
+        uint32_t unknown_percent; /* no verdict: stored or not, by coin */
+        uint32_t read_percent;    /* STORAGE_FAILED */
+};
+
+struct sim_disk {
+        struct sim_document *documents;
+        struct scn_storage *storage; /* who has it open, or NULL */
+        struct scn_journal *handles;
+        struct sim_disk_faults faults;
+        struct scn_random *random;
+        uint64_t job; /* number of the job that runs; 0: none, nobody may wait for the disk */
+        bool (*is_running)(void *data, uint64_t job);    /* submitted, and its end not told yet */
+        void (*on_broken)(void *data, const char *what); /* the caller broke a rule of storage.h */
+        void *data;
+};
+
+void sim_disk_mount(struct sim_disk *disk);
+/* Ends all that is stored. Nobody may have it open. */
+void sim_disk_unmount(struct sim_disk *disk);
+/* From now on all handles there are write and read nothing: their process is dead. */
+void sim_disk_detach(struct sim_disk *disk);
+
+struct sim_document *sim_disk_find(const struct sim_disk *disk, enum sim_place place, struct scn_slice name);
+/* A copy of a document as it is, not on any disk; and the way back: over what is there by this name. */
+struct sim_document *sim_document_copy(const struct sim_document *document);
+void sim_document_destroy(struct sim_document *document);
+/* Takes the copy. No handle may be open. */
+void sim_disk_put_back(struct sim_disk *disk, struct sim_document *copy);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* What befalls all of them, as a table. */
+
+#include "protocol/base/uid.h"
+#include "tests/sim/sim.h"
+
+static struct sim_link *any_link(struct sim *sim)
+{
+        struct sim_link *link = sim->links;
+        uint32_t count = 0;
+        for (; link != NULL; link = link->next) {
+                count++;
+        }
+        uint32_t at = count == 0 ? 0 : sim_below(sim, count);
+        for (link = sim->links; at > 0; at--) {
+                link = link->next;
+        }
+        return link;
+}
+
+static void cut(struct sim *sim)
+{
+        struct sim_link *link = any_link(sim);
+        if (link != NULL) {
+                sim_link_cut(link);
+        }
+}
+
+/* Mostly a hiccup; sometimes for longer than anybody waits. */
+static void stall(struct sim *sim)
+{
+        struct sim_link *link = any_link(sim);
+        if (link != NULL) {
+                struct sim_pipe *pipe = sim_chance(sim, 75) ? &link->down : &link->up;
+                const uint32_t most_s = sim_chance(sim, 85) ? 3 : 50;
+                pipe->stalled_until_us = sim->now_us + sim_below(sim, most_s * SIM_S);
+                sim_note(sim, "stall", pipe == &link->down, 0, 0);
+        }
+}
+
+static void crash(struct sim *sim)
+{
+        if (sim->climate.has_crashes) {
+                sim_host_crash(sim);
+        }
+}
+
+static void stop(struct sim *sim)
+{
+        if (sim->climate.has_crashes) {
+                sim_host_stop(sim);
+        }
+}
+
+static void back_up(struct sim *sim)
+{
+        const uint32_t which = sim_below(sim, sim->climate.documents_count);
+        const struct sim_document *document = sim_host_document(sim, which);
+        if (sim->climate.has_backups && document != NULL) {
+                if (sim->backups[which] != NULL) {
+                        sim_document_destroy(sim->backups[which]);
+                }
+                sim->backups[which] = sim_document_copy(document);
+                sim_note(sim, "back up", which, document->transactions_count, 0);
+        }
+}
+
+static void lose(struct sim *sim, uint32_t document, const struct scn_journal_transaction *transaction)
+{
+        for (struct sim_wish *wish = sim->wishes; wish != NULL; wish = wish->next) {
+                if (!wish->is_request && wish->document == document && wish->number == transaction->number &&
+                        scn_uid_equal(wish->author->uid, transaction->client)) {
+                        wish->was_lost = true;
+                }
+        }
+}
+
+/* An older state, while the server is down. */
+void sim_put_back(struct sim *sim, uint32_t which)
+{
+        const struct sim_document *now = sim_host_document(sim, which);
+        const struct sim_document *old = sim->backups[which];
+        for (size_t i = 0; now != NULL && i < now->transactions_count; i++) {
+                if (i >= old->transactions_count || old->transactions[i] != now->transactions[i]) {
+                        lose(sim, which, &now->transactions[i]->transaction);
+                }
+        }
+        sim_note(sim, "put back", which, old->transactions_count, 0);
+        sim_disk_put_back(&sim->disk, sim->backups[which]);
+        sim->backups[which] = NULL;
+        sim->history++;
+}
+
+static void put_back(struct sim *sim)
+{
+        const uint32_t which = sim_below(sim, sim->climate.documents_count);
+        if (sim->climate.has_backups && sim->backups[which] != NULL && sim->server != NULL && !sim->is_stopping) {
+                sim_host_crash(sim);
+                sim_put_back(sim, which);
+        }
+}
+
+static void spoil_disk(struct sim *sim)
+{
+        static const enum scn_error errors[] = {SCN_E_STORAGE_FULL, SCN_E_STORAGE_FAILED, SCN_E_STORAGE_BUSY};
+        if (!sim->climate.has_bad_disk) {
+                return;
+        }
+        const bool is_unknown = sim_chance(sim, 30);
+        sim->disk.faults = (struct sim_disk_faults){
+                .write_error = errors[sim_below(sim, 3)],
+                .write_percent = is_unknown ? 0 : 20 + sim_below(sim, 81),
+                .unknown_percent = is_unknown ? 10 + sim_below(sim, 60) : 0,
+                .read_percent = sim_chance(sim, 20) ? sim_below(sim, 50) : 0,
+        };
+        sim_note(sim, "bad disk", is_unknown, sim->disk.faults.write_percent, sim->disk.faults.read_percent);
+        sim_schedule(sim, 1 + sim_below(sim, 2 * SIM_S), SIM_EVENT_DISK_WELL, NULL, 0);
+}
+
+/* Long enough for the rooms to close. */
+static void empty_house(struct sim *sim)
+{
+        sim_note(sim, "empty house", 0, 0, 0);
+        for (uint32_t i = 0; i < sim->climate.authors_count; i++) {
+                struct sim_author *author = &sim->authors[i];
+                author->offline_until_us = sim->now_us + 60 * (uint64_t)SIM_S + sim_below(sim, 9 * SIM_S);
+                if (author->link != NULL) {
+                        sim_link_cut(author->link);
+                }
+        }
+}
+
+static const struct weather_row {
+        uint32_t weight;
+        void (*fall)(struct sim *sim);
+} weather_rows[] = {
+        {35, cut},
+        {25, stall},
+        {9, crash},
+        {6, stop},
+        {7, back_up},
+        {5, put_back},
+        {12, spoil_disk},
+        {1, empty_house},
+};
+
+void sim_weather(struct sim *sim)
+{
+        if (sim->is_ending) {
+                return;
+        }
+        sim_schedule(sim, 1 + sim_below(sim, 2 * sim->climate.weather_us), SIM_EVENT_WEATHER, NULL, 0);
+        uint32_t at = sim_below(sim, 100);
+        const struct weather_row *row = weather_rows;
+        while (at >= row->weight) {
+                at -= row->weight;
+                row++;
+        }
+        row->fall(sim);
+}

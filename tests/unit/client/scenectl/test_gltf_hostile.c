@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Files that must be refused, by the name of their fault. */
+
+#define _XOPEN_SOURCE 700
+#include "client/scenectl/gltf_read.h"
+
+#include "client/scenectl/json_read.h"
+#include "client/scenectl/json_value.h"
+#include "tests/lib/gltf.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Impossible hierarchies (B31) --- */
+
+SCN_TEST(gltf_read, refuses_impossible_hierarchies_by_node_and_reason)
+{
+        gltf_refused_as(NODES("{\"children\":[0]}"), SCN_GLTF_CYCLE, 0);
+        gltf_refused_as(NODES("{\"children\":[1]},{\"children\":[0]}"), SCN_GLTF_CYCLE, 0);
+        gltf_refused_as(NODES("{\"children\":[2]},{\"children\":[2]},{}"), SCN_GLTF_TWO_PARENTS, 2);
+        gltf_refused_as(NODES("{\"children\":[1,1]},{}"), SCN_GLTF_TWICE, 1);
+        gltf_refused_as(NODES("{\"children\":[99]}"), SCN_GLTF_BAD_INDEX, 0);
+        gltf_refused_as(
+                FILE_WITH("\"nodes\":[{\"children\":[1]},{}],\"scenes\":[{\"nodes\":[0,1]}]"), SCN_GLTF_SCENE_CHILD, 1);
+}
+
+SCN_TEST(gltf_read, names_both_nodes_and_the_line)
+{
+        struct scn_gltf_report report;
+        char message[SCN_GLTF_MESSAGE_BYTES];
+
+        (void)gltf_refused(NODES("\n{\"children\":[2]},\n{\"children\":[2]},\n{}"), &report);
+        scn_gltf_report_describe(&report, message);
+        cr_expect_str_eq(message, "line 3: node 2: a node is a child of two nodes (node 0)");
+        (void)gltf_refused(NODES("{},\n{\"children\":[1]}"), &report);
+        scn_gltf_report_describe(&report, message);
+        cr_expect_str_eq(message, "line 2: node 1: a node is its own ancestor (node 1)");
+}
+
+SCN_TEST(gltf_read, refuses_rings_that_no_scene_lists)
+{
+        gltf_refused_as(FILE_WITH("\"nodes\":[{},{\"children\":[2]},{\"children\":[3]},{\"children\":[1]}],"
+                                  "\"scenes\":[{\"nodes\":[0]}]"),
+                SCN_GLTF_CYCLE, 1);
+        /* A tail that leads up to the ring is not on it. */
+        gltf_refused_as(NODES("{},{\"children\":[2]},{\"children\":[1,0]}"), SCN_GLTF_CYCLE, 2);
+}
+
+SCN_TEST(gltf_read, refuses_bad_indices)
+{
+        gltf_refused_as(NODES("{\"children\":[-1]}"), SCN_GLTF_BAD_INDEX, 0);
+        gltf_refused_as(NODES("{\"children\":[1.5]},{}"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(NODES("{\"children\":[4294967297]},{}"), SCN_GLTF_BAD_INDEX, 0);
+        gltf_refused_as(NODES("{\"children\":[\"1\"]},{}"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(NODES("{\"children\":1},{}"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(NODES("{},{\"camera\":0}"), SCN_GLTF_BAD_INDEX, 1);
+        gltf_refused_as(NODES("{\"mesh\":0}"), SCN_GLTF_BAD_INDEX, 0);
+        gltf_refused_as(NODES("{\"skin\":7}"), SCN_GLTF_BAD_INDEX, 0);
+        gltf_refused_as(NODES("{\"extensions\":{\"KHR_lights_punctual\":{\"light\":0}}}"), SCN_GLTF_BAD_INDEX, 0);
+        gltf_refused_as(
+                FILE_WITH("\"nodes\":[{}],\"scenes\":[{\"nodes\":[1]}]"), SCN_GLTF_BAD_INDEX, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(
+                FILE_WITH("\"nodes\":[{}],\"scenes\":[{}],\"scene\":1"), SCN_GLTF_BAD_INDEX, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(FILE_WITH("\"nodes\":[{}],\"scenes\":[{\"nodes\":[0,0]}]"), SCN_GLTF_TWICE, 0);
+        gltf_refused_as(
+                NODES("{\"extras\":{\"scened\":{\"properties\":{\"to\":{\"$node\":1}}}}}"), SCN_GLTF_BAD_VALUE, 0);
+}
+
+/* --- Hostile and broken text --- */
+
+SCN_TEST(gltf_read, refuses_what_is_not_gltf_2)
+{
+        gltf_refused_as("{}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(
+                "{\"asset\":{\"version\":\"1.0\"},\"nodes\":{\"a\":{}}}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        gltf_refused_as("{\"asset\":{\"version\":2}}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        gltf_refused_as("{\"asset\":[]}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(
+                "{\"asset\":{\"version\":\"2.0\",\"minVersion\":\"2.1\"}}", SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(FILE_WITH("\"nodes\":{}"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(NODES("7"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(NODES("{\"name\":7}"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(NODES("{\"translation\":[1,2]}"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(NODES("{\"translation\":[1,2,null]}"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(NODES("{\"extensions\":[]}"), SCN_GLTF_BAD_KIND, 0);
+        gltf_refused_as(FILE_WITH("\"nodes\":[{\"camera\":0}],\"cameras\":[1]"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(FILE_WITH("\"scenes\":[1]"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+}
+
+SCN_TEST(gltf_read, refuses_what_is_not_json)
+{
+        static const char *const texts[] = {"", " ", "nonsense", "[]", "\xff\xfe", "{\"asset\":{\"version\":\"2.0\"}",
+                "{\"asset\":{\"version\":\"2.0\"}} x", "{\"asset\":{\"version\":\"2.0\"},}", "{\"asset\"",
+                "{\"asset\":", "{\"asset", "{\"asset\\", "{\"nodes\":[}]", "{\"nodes\":[{]}]}", "{\"a\" 1}", "{1:2}",
+                "{\"a\":1 \"b\":2}", NODES("{},"), NODES("{\"translation\":[NaN,0,0]}"),
+                NODES("{\"translation\":[Infinity,0,0]}"), NODES("{\"translation\":[1.,0,0]}"),
+                NODES("{\"name\":\"a\",\"name\":\"b\"}"), NODES("{'name':1}"), FILE_WITH("\"nodes\":[],\"nodes\":[]"),
+                FILE_WITH("\"nodes\":[],\"n\\u006fdes\":[]"), NODES("{\"name\":\"\xc0\x80\"}"),
+                NODES("{\"name\":\"\\ud800\"}")};
+
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                struct scn_gltf_report report;
+                cr_expect_eq(gltf_refused(texts[i], &report), SCN_GLTF_NOT_JSON, "%s: %s", texts[i],
+                        scn_gltf_fault_word(report.fault));
+        }
+}
+
+SCN_TEST(gltf_read, refuses_numbers_that_no_float_holds)
+{
+        gltf_refused_as(NODES("{},{\"translation\":[0,1e39,0]}"), SCN_GLTF_RANGE, 1);
+        gltf_refused_as(NODES("{\"scale\":[-3.5e38,1,1]}"), SCN_GLTF_RANGE, 0);
+        gltf_refused_as(NODES("{\"translation\":[1e400,0,0]}"), SCN_GLTF_RANGE, 0);
+        gltf_refused_as(NODES("{\"rotation\":[0,0,0,0]}"), SCN_GLTF_ZERO_QUATERNION, 0);
+}
+
+SCN_TEST(gltf_read, refuses_brackets_nested_without_end)
+{
+        const size_t depth = 1000000;
+        char *text = malloc(depth + 64);
+        struct scn_gltf_report report;
+
+        const int head = snprintf(text, 64, "{\"asset\":{\"version\":\"2.0\"},\"x\":");
+        memset(text + head, '[', depth);
+        text[(size_t)head + depth] = '\0';
+        cr_expect_eq(gltf_refused(text, &report), SCN_GLTF_NOT_JSON);
+        free(text);
+}
+
+SCN_TEST(gltf_read, follows_brackets_to_a_limit)
+{
+        const struct {
+                uint32_t depth;
+                enum scn_gltf_fault fault;
+        } rows[] = {{SCN_JSON_NESTING_MAX, SCN_GLTF_OK}, {SCN_JSON_NESTING_MAX + 1, SCN_GLTF_NOT_JSON}};
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                char text[1024];
+                struct scn_gltf_read_options options = gltf_options();
+                struct scn_gltf_nodes nodes;
+                struct scn_gltf_report report;
+                int size = snprintf(text, sizeof text, "{\"asset\":{\"version\":\"2.0\"},\"x\":");
+                for (uint32_t k = 0; k < rows[i].depth; k++)
+                        text[size++] = '[';
+                for (uint32_t k = 0; k < rows[i].depth; k++)
+                        text[size++] = ']';
+                (void)snprintf(text + size, sizeof text - (size_t)size, "}");
+                cr_expect_eq(scn_gltf_read_bytes(scene_text(text), &options, &nodes, &report), rows[i].fault, "%u: %s",
+                        rows[i].depth, report.detail);
+                scn_gltf_nodes_finish(&nodes);
+        }
+}
+
+SCN_TEST(gltf_read, refuses_what_exceeds_the_documents_limits)
+{
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_nodes nodes;
+        struct scn_gltf_report report;
+        static const struct {
+                const char *text;
+                enum scn_gltf_fault fault;
+        } rows[] = {
+                {NODES("{},{},{},{},{}"), SCN_GLTF_TOO_MANY_NODES},
+                {NODES("{\"children\":[1]},{\"children\":[2]},{\"children\":[3]},{}"), SCN_GLTF_DEPTH},
+                {NODES("{\"name\":\"123456789\"}"), SCN_GLTF_NAME_TOO_LONG},
+                {NODES("{\"extras\":\"123456789 123456789 123456789\"}"), SCN_GLTF_VALUE_TOO_LARGE},
+                {NODES("{\"extras\":[[[]]]}"), SCN_GLTF_VALUE_TOO_DEEP},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"123456789 12\":1}}}}"), SCN_GLTF_KEY_TOO_LONG},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"\":1}}}}"), SCN_GLTF_KEY_TOO_LONG},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"a\":1,\"b\":1,\"c\":1}}}}"),
+                        SCN_GLTF_TOO_MANY_PROPS},
+                {NODES("{\"extras\":{\"scened\":{\"properties\":{\"a\":{\"$what\":1}}}}}"), SCN_GLTF_BAD_VALUE},
+        };
+
+        options.limits.nodes_max = 4;
+        options.limits.depth_max = 3;
+        options.limits.name_bytes_max = 8;
+        options.limits.value_bytes_max = 24;
+        options.limits.value_levels_max = 2;
+        options.limits.key_bytes_max = 11;
+        options.limits.properties_max = 2;
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                cr_expect_eq(scn_gltf_read_bytes(scene_text(rows[i].text), &options, &nodes, &report), rows[i].fault,
+                        "%s: %s", rows[i].text, scn_gltf_fault_word(report.fault));
+                cr_expect_null(nodes.ops);
+        }
+        options.file_bytes_max = 10;
+        cr_expect_eq(scn_gltf_read_bytes(scene_text(rows[0].text), &options, &nodes, &report), SCN_GLTF_FILE_TOO_LARGE);
+}
+
+/* B67: accessors that lie in every way. Nobody here looks at them. */
+SCN_TEST(gltf_read, does_not_touch_accessors)
+{
+        static const char *const lies[] = {
+                "\"accessors\":[{\"count\":4611686018427387904,\"componentType\":5126,\"type\":\"MAT4\"}]",
+                "\"accessors\":[{\"count\":0,\"componentType\":5126,\"type\":\"VEC3\"}]",
+                "\"accessors\":[{\"count\":1,\"sparse\":{\"count\":9,\"indices\":{\"bufferView\":7}}}]",
+                "\"bufferViews\":[{\"buffer\":0,\"byteOffset\":99,\"byteLength\":4294967295,\"byteStride\":252}]",
+                "\"buffers\":[{\"byteLength\":1000,\"uri\":\"data:application/octet-stream;base64,AAAA\"}]",
+                "\"buffers\":[{\"byteLength\":1,\"uri\":\"../../etc/passwd\"},{\"uri\":\"/dev/zero\"}]",
+                "\"accessors\":[{\"max\":[NaN]}]",
+        };
+
+        for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+                char text[512];
+                struct scn_gltf_report report;
+                (void)snprintf(text, sizeof text, FILE_WITH("%s,\"nodes\":[{\"name\":\"n\"}]"), lies[i]);
+                struct scn_gltf_nodes nodes = gltf_read(text, &report);
+                cr_expect_eq(nodes.ops_count, 1, "%s", lies[i]);
+                scn_gltf_nodes_finish(&nodes);
+        }
+}
