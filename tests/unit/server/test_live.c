@@ -513,6 +513,35 @@ SCN_TEST(live, who_reads_nothing_gets_one_merged_message_when_it_has_drained)
         finish(&island);
 }
 
+/* A view's rate holds its deltas back, and then also what an edit has ended. */
+SCN_TEST(live, the_end_of_a_preview_waits_with_the_edit_for_a_slow_views_time)
+{
+        struct island island;
+        struct scn_message message;
+        begin(&island);
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = 8;
+        message.as.view.view = 8;
+        message.as.view.root = scene_id(1);
+        message.as.view.mask = SCN_MASK_TRANSFORM | SCN_MASK_PREVIEW;
+        message.as.view.rate = 1;
+        peer_send(&island.ann, &message);
+        (void)peer_expect(&island.ann, SCN_MESSAGE_delta);
+        live_preview(&island.bob, 2, 1);
+        cr_assert_eq(live_expect(&island.ann).previews_count, 1, "previews have no rate but their own");
+        edit(&island.bob, scene_translate(2, 1, 0, 0));
+        cr_assert_leq(scn_server_due_ms(island.hub.server), island.hub.monotonic_ms + SCN_LIVE_INTERVAL_MS);
+        live_wait(&island.hub, 900);
+        cr_assert_not(peer_receive(&island.ann, &message));
+        live_wait(&island.hub, 100 + SCN_LIVE_INTERVAL_MS);
+        cr_assert(peer_receive(&island.ann, &message));
+        cr_assert_eq((int)message.kind, (int)SCN_MESSAGE_delta);
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        cr_assert_eq(live_expect(&island.ann).previews[0].fields, 0);
+        cr_assert_eq(scn_server_due_ms(island.hub.server), UINT64_MAX);
+        finish(&island);
+}
+
 /* Drained while a batch is in flight: the publish point must not forget it. */
 SCN_TEST(live, who_drains_while_a_batch_is_in_flight_is_told_at_the_publish_point)
 {
