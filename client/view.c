@@ -61,6 +61,7 @@ static void free_view(struct scn_view *view)
         if (view->mirror.document != NULL) {
                 scn_mirror_finish(&view->mirror);
         }
+        scn_view_clear_live(view);
         scn_free(view->end);
         scn_free(view->path);
         scn_free(view);
@@ -122,13 +123,17 @@ void scn_view_options_init(struct scn_view_options *options)
 enum scn_error scn_view_create(
         struct scn_client *client, const struct scn_view_options *options, struct scn_view **view_out)
 {
-        struct scn_view *view = make_view(client, options->mask);
+        /* A program built against an older library knows fewer options. */
+        struct scn_view_options full = SCN_VIEW_OPTIONS_INIT;
+        SCN_ASSERT(options->size >= sizeof options->size && options->size <= sizeof full);
+        memcpy(&full, options, options->size);
+        struct scn_view *view = make_view(client, full.mask);
         if (view == NULL) {
                 return SCN_E_NO_MEMORY;
         }
-        view->rate = options->rate == 0 ? SCN_ABSENT : options->rate;
-        const enum scn_error error =
-                begin_view(view, options->root, options->on_change, options->on_end, options->data);
+        view->rate = full.rate == 0 ? SCN_ABSENT : full.rate;
+        view->on_live = full.on_live;
+        const enum scn_error error = begin_view(view, full.root, full.on_change, full.on_end, full.data);
         if (error == SCN_OK) {
                 *view_out = view;
         }
@@ -315,6 +320,11 @@ static void tell_queue(struct scn_view *view)
                 view->has_lost_event = false;
                 tell(view, &lost);
         }
+        const uint32_t live_mask = view->live_mask;
+        view->live_mask = 0;
+        if (live_mask != 0 && view->on_live != NULL && !view->is_dead) {
+                view->on_live(view, live_mask, view->data);
+        }
         if (view->end != NULL) {
                 tell_end(view);
         }
@@ -334,7 +344,7 @@ bool scn_client_has_news(const struct scn_client *client)
         const struct scn_view *view;
         TAILQ_FOREACH(view, &client->views, link)
         {
-                if (view->queue_first != NULL || view->has_lost_event || view->end != NULL) {
+                if (view->queue_first != NULL || view->has_lost_event || view->end != NULL || view->live_mask != 0) {
                         return true;
                 }
         }
@@ -522,6 +532,7 @@ void scn_view_unsend(struct scn_view *view)
         view->is_asked = false;
         view->request = SCN_ABSENT;
         scn_mirror_forget_parts(&view->mirror);
+        scn_view_clear_live(view);
         if (view->is_ended || !was_asked) {
                 return;
         }

@@ -159,7 +159,10 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         const bool has_value = refusal->value.data != NULL || has_trs(error, refusal);
         const bool has_revision = refusal->revision != 0;
         const bool has_residual = error == SCN_E_SHEAR;
-        scn_pack_map(packer, (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual);
+        const bool has_holder = error == SCN_E_LOCKED;
+        scn_pack_map(packer,
+                (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual +
+                        (has_holder ? 2u : 0u));
         if (has_field) {
                 scn_pack_cstring(packer, "field");
                 scn_pack_cstring(packer, scn_answer_field_word(refusal->field));
@@ -183,6 +186,12 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         if (has_residual) {
                 scn_pack_cstring(packer, "residual");
                 scn_pack_double(packer, refusal->residual);
+        }
+        if (has_holder) {
+                scn_pack_cstring(packer, "holder");
+                scn_pack_text(packer, refusal->holder);
+                scn_pack_cstring(packer, "session");
+                scn_pack_uint(packer, refusal->session);
         }
 }
 

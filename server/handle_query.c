@@ -8,6 +8,7 @@
 #include "protocol/scene/transform.h"
 #include "server/answers.h"
 #include "server/core.h"
+#include "server/live.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -454,31 +455,47 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         finish_body(session, request, &packer);
 }
 
+static void pack_session(struct scn_packer *packer, const struct scn_session *at)
+{
+        scn_pack_map(packer, at->presence != NULL ? 4 : 3);
+        pack_named(packer, "session", at->number);
+        scn_pack_cstring(packer, "author");
+        scn_pack_text(packer, (struct scn_slice){at->author, at->author_size});
+        scn_pack_cstring(packer, "document");
+        if (at->room == NULL) {
+                scn_pack_nil(packer);
+        } else {
+                scn_pack_text(packer, at->room->name);
+        }
+        if (at->presence != NULL) {
+                scn_pack_cstring(packer, "presence");
+                scn_pack_raw(packer, at->presence->bytes);
+        }
+}
+
 void scn_handle_who(struct scn_session *session, uint64_t request)
 {
+        struct scn_answers answers = begin(session, request);
+        struct scn_buffer elements;
+        scn_buffer_init(&elements, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&elements);
         uint32_t count = 0;
-        const struct scn_session *at = session->server->sessions;
-        for (; at != NULL; at = at->next) {
-                count += at->state != SCN_SESSION_NEW && at->state != SCN_SESSION_ENDED;
-        }
-        struct scn_buffer body;
-        scn_buffer_init(&body, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_array(&packer, count);
-        for (at = session->server->sessions; at != NULL; at = at->next) {
+        for (const struct scn_session *at = session->server->sessions; at != NULL; at = at->next) {
                 if (at->state == SCN_SESSION_NEW || at->state == SCN_SESSION_ENDED) {
                         continue;
                 }
-                scn_pack_map(&packer, 3);
-                pack_named(&packer, "session", at->number);
-                scn_pack_cstring(&packer, "author");
-                scn_pack_text(&packer, (struct scn_slice){at->author, at->author_size});
-                scn_pack_cstring(&packer, "document");
-                if (at->room == NULL) {
-                        scn_pack_nil(&packer);
-                } else {
-                        scn_pack_text(&packer, at->room->name);
+                if (elements.size > PART_BYTES) {
+                        add_part(&answers, &elements, count, true);
+                        count = 0;
                 }
+                pack_session(&packer, at);
+                count++;
         }
-        finish_body(session, request, &packer);
+        if (packer.error != SCN_OK) {
+                scn_answers_fail(&answers, packer.error);
+        } else {
+                add_part(&answers, &elements, count, false);
+        }
+        finish(session, &answers);
+        scn_buffer_finish(&elements);
 }

@@ -27,6 +27,7 @@ struct scn_session *scn_session_create(struct scn_server *server, void *transpor
         session->number = ++server->sessions_ever;
         session->began_ms = scn_server_now_ms(server);
         session->progress_ms = session->began_ms;
+        session->heard_ms = session->began_ms;
         scn_frame_reader_init(&session->reader);
         session->next = server->sessions;
         if (server->sessions != NULL) {
@@ -227,6 +228,7 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
                 if (session->is_behind && scn_room_is_settled(session->room)) {
                         scn_view_catch_up(session);
                 }
+                scn_live_go_on(session);
                 scn_backup_go_on(session);
         }
         if (session->outbox_first == NULL) {
@@ -314,6 +316,7 @@ void scn_session_feed(struct scn_session *session, const void *bytes, size_t siz
         if (session->state == SCN_SESSION_ENDED || session->has_no_more_input) {
                 return;
         }
+        session->heard_ms = scn_server_now_ms(session->server);
         enum scn_error error = scn_frame_reader_feed(&session->reader, bytes, size);
         while (error == SCN_OK && scn_frame_reader_next(&session->reader, &payload, &error)) {
                 if (!enqueue(session, payload)) {

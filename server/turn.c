@@ -272,6 +272,7 @@ static void draft_changes(
         entry.changes = changes;
         entry.answer = scn_answer_frame(answer);
         if (push_entry(batch, entry)) {
+                scn_live_note_applied(taken->session, changes);
                 return;
         }
         /* It cannot be answered, so it must not have happened. */
@@ -304,6 +305,12 @@ static void apply_edit(struct scn_batch *batch, const struct taken *taken)
         struct scn_buffer payload;
         enum scn_error error = scn_document_apply(document, &taken->edit, &changes, &refusal);
         if (error != SCN_OK) {
+                refuse_later(batch, taken, error, &refusal);
+                return;
+        }
+        error = scn_lock_check(session, changes, &refusal);
+        if (error != SCN_OK) {
+                scn_document_take_back(document, changes);
                 refuse_later(batch, taken, error, &refusal);
                 return;
         }
@@ -692,6 +699,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 const bool is_changed = entry->changes != NULL;
                 if (is_changed) {
                         note_published(entry);
+                        scn_live_note_published(room, entry->changes);
                         scn_document_settle(room->document, entry->changes);
                 }
                 if (entry->session != NULL) {
@@ -708,6 +716,8 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         if (batch->mask != 0) {
                 scn_view_publish(room, batch->mask);
         }
+        /* What an edit ends goes behind it, lest a node jumps back. */
+        scn_live_publish(room, batch->mask);
         scn_room_gather(room, batch->bytes.size + ROW_COST * (batch->drafts_count + batch->records_count));
 }
 
@@ -723,6 +733,7 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
                 }
         }
         close_groups(room, NULL);
+        scn_live_take_back(room);
         const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
         bool has_changed = false;
         for (size_t i = 0; i < batch->entries_count; i++) {

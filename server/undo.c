@@ -561,14 +561,30 @@ static enum scn_error pack_summary(struct scn_undo *undo, const struct scn_chang
         return packer.error;
 }
 
+/* What touches somebody else's lock is refused like what the document refuses. */
+static enum scn_error apply_unlocked(const struct scn_session *session, struct scn_undo *undo,
+        struct scn_changes **changes_out, struct scn_refusal *refusal)
+{
+        struct scn_document *document = session->room->document;
+        enum scn_error error = scn_document_apply(document, &undo->edit, changes_out, refusal);
+        if (error != SCN_OK) {
+                return error;
+        }
+        error = scn_lock_check(session, *changes_out, refusal);
+        if (error != SCN_OK) {
+                scn_document_take_back(document, *changes_out);
+        }
+        return error;
+}
+
 /* As many of the steps as can be: where a later one is refused, those before it. */
-static enum scn_error apply_steps(struct scn_undo *undo, struct scn_document *document,
+static enum scn_error apply_steps(const struct scn_session *session, struct scn_undo *undo,
         struct scn_changes **changes_out, size_t *steps_count_out, struct scn_refusal *refusal)
 {
         size_t count = undo->wanted_count;
         for (;;) {
                 undo->edit.ops_count = (uint32_t)undo->wanted[count - 1].ops_end;
-                const enum scn_error error = scn_document_apply(document, &undo->edit, changes_out, refusal);
+                const enum scn_error error = apply_unlocked(session, undo, changes_out, refusal);
                 *steps_count_out = count;
                 if (error == SCN_OK) {
                         return SCN_OK;
@@ -586,7 +602,7 @@ static enum scn_error apply_steps(struct scn_undo *undo, struct scn_document *do
 
 static void use_up(struct scn_undo *undo, enum scn_error error)
 {
-        if (!undo->is_dry && error != SCN_E_NO_MEMORY) {
+        if (!undo->is_dry && error != SCN_E_NO_MEMORY && error != SCN_E_LOCKED) {
                 scn_author_note_undo(undo->author, undo->steps, 1, 0);
         }
 }
@@ -600,7 +616,7 @@ enum scn_error scn_undo_apply(
         size_t steps_count;
         undo->edit = (struct scn_edit){
                 .ops = undo->ops.ops, .client = session->client, .is_own = is_own, .is_own_data = undo};
-        enum scn_error error = apply_steps(undo, document, &changes, &steps_count, refusal_out);
+        enum scn_error error = apply_steps(session, undo, &changes, &steps_count, refusal_out);
         if (error != SCN_OK) {
                 refusal_out->op = 0;
                 use_up(undo, error);

@@ -427,6 +427,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
                 .is_resumed = is_resumed && message->rev < revision,
                 .is_fresh = !is_resumed,
                 .interval_ms = interval_of(message->rate),
+                .live_mask = (uint32_t)message->mask & SCN_MASK_VOLATILE,
         };
         group->views = view; /* first, for the group goes with its last view */
         scn_view_stop(session, message->view);
@@ -437,5 +438,6 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         struct scn_encodings encodings = {.count = 0};
         send_lack(view, &encodings);
         scn_encodings_finish(&encodings);
+        scn_live_begin_view(view);
         return SCN_OK;
 }

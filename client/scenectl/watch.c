@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* watch: the state, then each change; with --since, what changed since a revision instead of the state.
+/* watch: the state, then each change; with --since, what changed since a revision instead of the state. Presence,
+ * locks and previews only where they are asked for.
  *
  * A view cannot begin in the past without the state of then. So, with --since, the past is replayed up to where the
  * view begins; what the view tells meanwhile is kept back, ready to be printed. */
@@ -108,6 +109,12 @@ static void on_change(struct scn_view *view, const struct scn_view_event *event,
         }
 }
 
+static void on_live(struct scn_view *view, uint32_t mask, void *data)
+{
+        const struct watch *watch = data;
+        scn_ctl_print_live(watch->ctl, view, mask);
+}
+
 static int run(struct watch *watch, const char *document)
 {
         struct scn_ctl *ctl = watch->ctl;
@@ -117,9 +124,10 @@ static int run(struct watch *watch, const char *document)
                 return ctl->code;
         }
         options.root = watch->root;
-        options.mask = watch->mask;
+        options.mask = watch->mask == 0 ? SCN_MASK_DURABLE : watch->mask;
         options.on_change = on_change;
         options.on_end = on_end;
+        options.on_live = on_live;
         options.data = watch;
         const enum scn_error error = scn_view_create(ctl->client, &options, &view);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);

@@ -91,6 +91,9 @@ extern "C" {
         X(PATH_TOO_LONG, -72, "path_too_long", "the paths look through more siblings than the limit") \
         X(SUPERSEDED, -73, "superseded", "others have written it since") \
         X(LOCKED, -74, "locked", "somebody else has locked it") \
+        X(TOO_MANY_LOCKS, -75, "too_many_locks", "the session or the document would have more locks than the limit") \
+        X(TOO_MANY_PREVIEWS, -76, "too_many_previews", "the session would preview more nodes than the limit") \
+        X(TOO_MANY_KEYS, -77, "too_many_keys", "the presence would have more keys than the limit") \
         X(BAD_TIME, -71, "bad_time", "the time is not one of the form 2026-01-31T12:00:00Z")
 /* clang-format on */
 
