@@ -37,6 +37,7 @@
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
+#define SCN_SAID_BYTES_MAX 1024u          /* of a reason, for people */
 #define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
 #define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
 #define SCN_SNAPSHOT_IDLE_MS 10000u       /* so long a snapshot waits for who joins next */

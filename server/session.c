@@ -169,6 +169,20 @@ static struct scn_slice text_of(const char *text)
         return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
 }
 
+/* A text may have come from a damaged file; what is said must be UTF-8. */
+static struct scn_slice clean(const char *text, char room[SCN_SAID_BYTES_MAX])
+{
+        struct scn_slice slice = text_of(text);
+        if (slice.size < SCN_SAID_BYTES_MAX && scn_utf8_is_valid(slice.data, slice.size)) {
+                return slice;
+        }
+        slice.size = slice.size < SCN_SAID_BYTES_MAX ? slice.size : SCN_SAID_BYTES_MAX;
+        for (uint32_t i = 0; i < slice.size; i++) {
+                room[i] = (uint8_t)text[i] < 0x80 ? text[i] : '?';
+        }
+        return (struct scn_slice){(const uint8_t *)room, slice.size};
+}
+
 static void send_failed(
         struct scn_session *session, uint64_t request, enum scn_error error, const char *text, bool closes)
 {
@@ -176,7 +190,8 @@ static void send_failed(
         scn_message_init(&message, SCN_MESSAGE_failed);
         message.as.failed.request = request;
         message.as.failed.code = text_of(scn_error_code(error));
-        message.as.failed.text = text_of(text != NULL ? text : scn_error_text(error));
+        char room[SCN_SAID_BYTES_MAX];
+        message.as.failed.text = clean(text != NULL ? text : scn_error_text(error), room);
         message.as.failed.closes = closes;
         scn_session_send(session, &message);
 }
