@@ -5,18 +5,10 @@
 
 #include <string.h>
 
-static void pack_float_array(struct scn_packer *packer, const float *floats, uint32_t count)
-{
-        scn_pack_array(packer, count);
-        for (uint32_t i = 0; i < count; i++) {
-                scn_pack_float(packer, floats[i]);
-        }
-}
-
 static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
 {
         scn_pack_uint(packer, key);
-        pack_float_array(packer, floats, count);
+        scn_pack_floats(packer, floats, count);
 }
 
 /* The transform that an op led to, where it is not just what was asked for. */
@@ -138,13 +130,13 @@ static void pack_value(struct scn_packer *packer, const struct scn_refusal *refu
                 scn_pack_text(packer, refusal->value);
                 break;
         case SCN_FIELD_TRANSLATION:
-                pack_float_array(packer, trs->t, 3);
+                scn_pack_floats(packer, trs->t, 3);
                 break;
         case SCN_FIELD_ROTATION:
-                pack_float_array(packer, trs->r, 4);
+                scn_pack_floats(packer, trs->r, 4);
                 break;
         case SCN_FIELD_SCALE:
-                pack_float_array(packer, trs->s, 3);
+                scn_pack_floats(packer, trs->s, 3);
                 break;
         case SCN_FIELD_PLACE:
         case SCN_FIELD_PROPERTY:
