@@ -369,6 +369,8 @@ void scn_view_stop(struct scn_session *session, uint64_t number);
 void scn_view_stop_all(struct scn_session *session);
 /* Sends every view of a drained session what it lacks; only while the room is settled. */
 void scn_view_catch_up(struct scn_session *session);
+/* Sends one view what it lacks, unless that has to wait; only while the room is settled. */
+void scn_view_serve(struct scn_view *view);
 /* Serves views that waited for their time. */
 void scn_view_serve_due(struct scn_room *room);
 /* Snapshots that nobody has joined for a while go; `is_pressed`: all that nobody is being sent. */

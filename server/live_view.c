@@ -265,15 +265,20 @@ static bool lacks(const struct scn_view *view)
         return view->live_mask != 0 && view->live_cursor < view->group->room->live->count;
 }
 
-/* Its delta waits, for its rate or for others' output: what an edit has ended must not come before the edit. */
-static bool is_held(const struct scn_view *view)
+/* What an edit has ended must not come before the edit: a delta that is still to come goes first, and if that has to
+ * wait, for the view's rate or for others' output, so does this. */
+static bool is_held(struct scn_view *view)
 {
         struct scn_server *server = view->session->server;
+        const scn_revision revision = scn_document_revision(view->group->room->document);
         if (!scn_server_has_output_room(server)) {
                 server->has_starved = true;
                 return true;
         }
-        return view->session->is_behind && view->cursor < scn_document_revision(view->group->room->document);
+        if (view->session->is_behind && view->cursor < revision) {
+                scn_view_serve(view);
+        }
+        return view->session->state != SCN_SESSION_OPEN || (view->session->is_behind && view->cursor < revision);
 }
 
 static void finish_telling(struct telling *telling)

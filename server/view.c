@@ -193,19 +193,25 @@ static void send_lack(struct scn_view *view, struct scn_encodings *encodings)
         }
 }
 
+void scn_view_serve(struct scn_view *view)
+{
+        struct scn_encodings encodings = {.count = 0};
+        SCN_ASSERT(scn_room_is_settled(view->group->room));
+        send_lack(view, &encodings);
+        scn_encodings_finish(&encodings);
+}
+
 void scn_view_catch_up(struct scn_session *session)
 {
         SCN_ASSERT(scn_room_is_settled(session->room));
         session->is_behind = false;
         struct scn_view *view = session->views;
         for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
-                struct scn_encodings encodings = {.count = 0};
                 if (!scn_session_is_drained(session)) {
                         session->is_behind = true;
                         return;
                 }
-                send_lack(view, &encodings);
-                scn_encodings_finish(&encodings);
+                scn_view_serve(view);
         }
 }
 
@@ -435,9 +441,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         session->views = view;
         session->views_count++;
         answer_view(session, message, is_resumed);
-        struct scn_encodings encodings = {.count = 0};
-        send_lack(view, &encodings);
-        scn_encodings_finish(&encodings);
+        scn_view_serve(view);
         scn_live_begin_view(view);
         return SCN_OK;
 }

@@ -513,6 +513,36 @@ SCN_TEST(live, who_reads_nothing_gets_one_merged_message_when_it_has_drained)
         finish(&island);
 }
 
+/* Ann's edit ends her preview while Bob does not read. He drains while a batch is in flight that shows nothing in his
+ * view: at its publish point he is told the first edit before the end. */
+SCN_TEST(live, the_end_of_a_preview_waits_for_a_delta_that_an_earlier_batch_still_owes)
+{
+        struct island island;
+        struct scn_message message;
+        begin(&island);
+        live_preview(&island.ann, 2, 1);
+        (void)live_expect(&island.bob);
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        live_preview(&island.ann, 4, 1);
+        island.bob.does_not_read = true;
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        edit(&island.ann, scene_translate(2, 1, 0, 0));
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        const struct scn_op op = scene_set(4, "k", scene_integer(1));
+        peer_edit(&island.ann, &op, 1);
+        scn_server_turn(island.hub.server);
+        island.bob.does_not_read = false;
+        peer_drain(&island.bob);
+        (void)peer_expect(&island.ann, SCN_MESSAGE_applied);
+        cr_assert(peer_receive(&island.bob, &message));
+        cr_assert_eq((int)message.kind, (int)SCN_MESSAGE_live);
+        cr_assert(peer_receive(&island.bob, &message));
+        cr_assert_eq((int)message.kind, (int)SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.columns.data[0] != 0x80, true, "that of the edit");
+        cr_assert_eq(live_expect(&island.bob).previews[0].fields, 0);
+        finish(&island);
+}
+
 /* A view's rate holds its deltas back, and then also what an edit has ended. */
 SCN_TEST(live, the_end_of_a_preview_waits_with_the_edit_for_a_slow_views_time)
 {
