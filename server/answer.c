@@ -160,8 +160,9 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         const bool has_revision = refusal->revision != 0;
         const bool has_residual = error == SCN_E_SHEAR;
         const bool has_holder = error == SCN_E_LOCKED;
+        const bool has_step = refusal->step != 0;
         scn_pack_map(packer,
-                (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual +
+                (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual + has_step +
                         (has_holder ? 2u : 0u));
         if (has_field) {
                 scn_pack_cstring(packer, "field");
@@ -186,6 +187,10 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         if (has_residual) {
                 scn_pack_cstring(packer, "residual");
                 scn_pack_double(packer, refusal->residual);
+        }
+        if (has_step) {
+                scn_pack_cstring(packer, "step");
+                scn_pack_uint(packer, refusal->step);
         }
         if (has_holder) {
                 scn_pack_cstring(packer, "holder");

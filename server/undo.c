@@ -160,7 +160,8 @@ static enum scn_error read_group(
 }
 
 /* A transaction that took back several steps has their records one step after the other, the one that is brought back
- * first at the end; it is read once for all of them. `before`: the step that is brought back before this one, or NULL. */
+ * first at the end; it is read once for all of them. `before`: the step that is brought back before this one; NULL:
+ * none. */
 static enum scn_error read_taken_back(
         struct scn_journal *journal, struct scn_undo *undo, const struct wanted *before, struct wanted *wanted)
 {
@@ -667,6 +668,7 @@ enum scn_error scn_undo_apply(
         enum scn_error error = apply_steps(session, undo, &changes, &steps_count, refusal_out);
         if (error != SCN_OK) {
                 refusal_out->op = 0;
+                refusal_out->step = undo->steps[0];
                 use_up(undo, error);
                 return error;
         }
