@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "server/answer.h"
 #include "server/core.h"
 #include "server/undo.h"
 
@@ -120,16 +121,12 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message)
 {
         struct scn_buffer payload;
-        struct scn_buffer frame;
         struct scn_shared_bytes *shared = NULL;
         scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        scn_buffer_init(&frame, SCN_MESSAGE_BYTES_MAX + 8);
-        if (scn_message_encode(message, &payload) == SCN_OK && scn_frame_append_head(&frame, payload.size) == SCN_OK &&
-                scn_buffer_append(&frame, payload.data, payload.size) == SCN_OK) {
-                shared = scn_shared_bytes_create(frame.data, (uint32_t)frame.size);
+        if (scn_message_encode(message, &payload) == SCN_OK) {
+                shared = scn_answer_frame((struct scn_slice){payload.data, (uint32_t)payload.size});
         }
         scn_buffer_finish(&payload);
-        scn_buffer_finish(&frame);
         return shared;
 }
 

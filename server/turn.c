@@ -50,9 +50,11 @@ struct scn_batch {
         size_t records_count, records_capacity;
         struct scn_entry *entries; /* all edits of the turn, in order */
         size_t entries_count, entries_capacity;
-        size_t undos_count; /* the first so many entries */
-        size_t bytes_taken; /* of edits */
-        size_t steps_count; /* that its undos and redos are about */
+        struct scn_ops ops;       /* of the edit that is being taken: memory is reused from one to the next ... */
+        struct scn_buffer answer; /* ... and so is that of its answer */
+        size_t undos_count;       /* the first so many entries */
+        size_t bytes_taken;       /* of edits */
+        size_t steps_count;       /* that its undos and redos are about */
         uint32_t mask;
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         struct scn_journal_record *journal_records;
@@ -70,6 +72,8 @@ static void destroy_batch(struct scn_batch *batch)
                 scn_shared_bytes_unref(batch->entries[i].answer);
                 scn_free(batch->entries[i].steps);
         }
+        scn_ops_finish(&batch->ops);
+        scn_buffer_finish(&batch->answer);
         scn_buffer_finish(&batch->bytes);
         scn_free(batch->drafts);
         scn_free(batch->records);
@@ -85,6 +89,7 @@ static struct scn_batch *create_batch(struct scn_room *room)
         if (batch != NULL) {
                 batch->room = room;
                 scn_buffer_init(&batch->bytes, SIZE_MAX / 2);
+                scn_buffer_init(&batch->answer, SCN_MESSAGE_BYTES_MAX);
         }
         return batch;
 }
@@ -302,7 +307,7 @@ static void apply_edit(struct scn_batch *batch, const struct taken *taken)
         struct scn_session *session = taken->session;
         struct scn_changes *changes;
         struct scn_refusal refusal;
-        struct scn_buffer payload;
+        struct scn_buffer *payload = &batch->answer;
         enum scn_error error = scn_document_apply(document, &taken->edit, &changes, &refusal);
         if (error != SCN_OK) {
                 refuse_later(batch, taken, error, &refusal);
@@ -314,9 +319,9 @@ static void apply_edit(struct scn_batch *batch, const struct taken *taken)
                 refuse_later(batch, taken, error, &refusal);
                 return;
         }
-        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        error = scn_answer_encode_applied(taken->number, changes, &taken->edit, &payload);
-        const struct scn_slice answer = {payload.data, (uint32_t)payload.size};
+        scn_buffer_reset(payload);
+        error = scn_answer_encode_applied(taken->number, changes, &taken->edit, payload);
+        const struct scn_slice answer = {payload->data, (uint32_t)payload->size};
         const bool is_changed = scn_changes_count(changes) > 0;
         if (error != SCN_OK || !is_changed) {
                 scn_document_take_back(document, changes);
@@ -333,7 +338,6 @@ static void apply_edit(struct scn_batch *batch, const struct taken *taken)
         } else {
                 answer_unchanged(batch, taken, answer);
         }
-        scn_buffer_finish(&payload);
 }
 
 /* --- Taking edits from the inboxes --- */
@@ -377,7 +381,7 @@ static enum scn_error decode_parts(struct scn_batch *batch, const struct scn_ses
 static void decode_and_apply(struct scn_batch *batch, struct scn_session *session,
         const struct scn_message_edit *message, struct scn_digest hash)
 {
-        struct scn_ops ops = {0};
+        struct scn_ops *ops = &batch->ops;
         struct scn_ops_fault fault;
         struct taken taken = {
                 .session = session,
@@ -395,18 +399,18 @@ static void decode_and_apply(struct scn_batch *batch, struct scn_session *sessio
         if (message->group != SCN_ABSENT && message->group == session->group_number) {
                 taken.edit.step = session->group_step;
         }
-        const enum scn_error error = decode_parts(batch, session, message, &ops, &fault);
+        scn_ops_reset(ops);
+        const enum scn_error error = decode_parts(batch, session, message, ops, &fault);
         session->last_number = message->number;
         session->has_number = true;
         if (error != SCN_OK) {
                 const struct scn_refusal refusal = {.op = fault.op, .field = fault.field};
                 refuse_later(batch, &taken, error, &refusal);
         } else {
-                taken.edit.ops = ops.ops;
-                taken.edit.ops_count = (uint32_t)ops.count;
+                taken.edit.ops = ops->ops;
+                taken.edit.ops_count = (uint32_t)ops->count;
                 apply_edit(batch, &taken);
         }
-        scn_ops_finish(&ops);
         scn_session_drop_staged(session);
 }
 
