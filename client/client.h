@@ -63,6 +63,8 @@ struct scn_view {
         struct scn_told *queue_first; /* events to be told by the next dispatch */
         struct scn_told *queue_last;
         bool has_lost_event;
+        struct scn_worlds *worlds; /* owned; NULL: it is a view of nodes */
+        scn_worlds_fn on_worlds;
         struct scn_live_tables live;
         uint32_t live_mask; /* changed, to be told by the next dispatch */
         scn_live_fn on_live;
@@ -178,6 +180,15 @@ void scn_client_own_answered(struct scn_client *client, const struct scn_task *t
 SCN_NODISCARD enum scn_error scn_view_take_live(struct scn_view *view, const struct scn_message_live *live);
 /* There is nothing of it any more. */
 void scn_view_clear_live(struct scn_view *view);
+
+/* --- worlds.c --- */
+
+/* NULL: out of memory. */
+struct scn_worlds *scn_worlds_create(void);
+/* NULL is allowed. */
+void scn_worlds_destroy(struct scn_worlds *worlds);
+/* Takes a delta, or a part of one, and tells what has changed. SCN_E_BAD_DELTA, SCN_E_NO_MEMORY. */
+SCN_NODISCARD enum scn_error scn_worlds_take(struct scn_view *view, const struct scn_message_delta *delta);
 
 /* --- handle.c --- */
 

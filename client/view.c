@@ -62,6 +62,7 @@ static void free_view(struct scn_view *view)
                 scn_mirror_finish(&view->mirror);
         }
         scn_view_clear_live(view);
+        scn_worlds_destroy(view->worlds);
         scn_free(view->end);
         scn_free(view->path);
         scn_free(view);
@@ -133,6 +134,14 @@ enum scn_error scn_view_create(
         }
         view->rate = full.rate == 0 ? SCN_ABSENT : full.rate;
         view->on_live = full.on_live;
+        view->on_worlds = full.on_worlds;
+        if ((full.mask & (SCN_MASK_DURABLE | SCN_MASK_WORLD)) == SCN_MASK_WORLD) {
+                view->worlds = scn_worlds_create();
+                if (view->worlds == NULL) {
+                        free_view(view);
+                        return SCN_E_NO_MEMORY;
+                }
+        }
         const enum scn_error error = begin_view(view, full.root, full.on_change, full.on_end, full.data);
         if (error == SCN_OK) {
                 *view_out = view;
@@ -358,7 +367,7 @@ void scn_client_show(struct scn_client *client, struct scn_task *task)
         struct scn_view *view;
         TAILQ_FOREACH(view, &client->views, link)
         {
-                if (view->is_replay || view->is_dead || view->is_ended) {
+                if (view->is_replay || view->worlds != NULL || view->is_dead || view->is_ended) {
                         continue;
                 }
                 struct scn_told told;
@@ -578,6 +587,13 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
         struct scn_client *client = view->client;
         /* What was under way when the view was asked for anew belongs to what it is not any more. */
         if (view->is_ended || !view->is_viewed || delta->back > delta->to) {
+                return;
+        }
+        if (view->worlds != NULL) {
+                const enum scn_error error = scn_worlds_take(view, delta);
+                if (error != SCN_OK) {
+                        doubt(view, error);
+                }
                 return;
         }
         struct scn_task_queue none = TAILQ_HEAD_INITIALIZER(none);

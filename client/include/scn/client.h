@@ -302,15 +302,27 @@ typedef void (*scn_view_end_fn)(struct scn_view *view, const struct scn_failure 
 /* What is shown of presence, locks and previews has changed; mask: in which of SCN_MASK_VOLATILE. Read it anew. */
 typedef void (*scn_live_fn)(struct scn_view *view, uint32_t mask, void *data);
 
+/* Where a node is, in a view of worlds. */
+struct scn_world_change {
+        struct scn_uid uid;
+        bool is_gone;     /* it is not in the view any more */
+        bool overflows;   /* no matrix of float32 can say it */
+        float matrix[16]; /* column-major; read if neither */
+};
+
+typedef void (*scn_worlds_fn)(
+        struct scn_view *view, const struct scn_world_change *changes, uint32_t count, void *data);
+
 struct scn_view_options {
         size_t size;
         struct scn_target root; /* none: the document's root */
-        uint32_t mask;          /* channels; 0: all. Structure is always in. */
+        uint32_t mask;          /* channels; 0: all. Structure is always in, but for SCN_MASK_WORLD alone: see below. */
         uint32_t rate;          /* deltas a second at the most; 0: as they come */
         scn_view_fn on_change;  /* may be NULL; hears all channels */
         scn_view_end_fn on_end; /* may be NULL */
         void *data;
-        scn_live_fn on_live; /* may be NULL; see "What is only now" */
+        scn_live_fn on_live;     /* may be NULL; see "What is only now" */
+        scn_worlds_fn on_worlds; /* may be NULL; with the mask SCN_MASK_WORLD */
 };
 
 #define SCN_VIEW_OPTIONS_INIT                                                                                          \
@@ -324,6 +336,14 @@ SCN_API SCN_NODISCARD enum scn_error scn_view_create(
         struct scn_client *client, const struct scn_view_options *options, struct scn_view **view_out);
 /* May be called from its own callback. Takes NULL. */
 SCN_API void scn_view_destroy(struct scn_view *view);
+
+/* A view with the mask SCN_MASK_WORLD, and no durable channel, is for who wants to know where things are and holds no
+ * hierarchy: it has no nodes, only world matrices by uid, which also an ancestor's move renews. on_worlds tells all of
+ * them first, and then what may have changed; on_change hears nothing. One's own edits show when they are durable. */
+SCN_API uint32_t scn_view_worlds_count(const struct scn_view *view);
+/* Column-major. SCN_E_NO_NODE, SCN_E_OVERFLOW. */
+SCN_API SCN_NODISCARD enum scn_error scn_view_matrix(
+        const struct scn_view *view, struct scn_uid uid, float matrix_out[16]);
 
 /* A view of the past that moves on by itself: the state at `from`, then one event a revision. */
 struct scn_replay_options {
