@@ -63,6 +63,7 @@ struct scn_segment {
 struct scn_queued {
         struct scn_queued *next;
         uint32_t size;
+        bool waits_for_turn; /* it has been read: an edit, undo or redo */
         uint8_t payload[];
 };
 

@@ -292,6 +292,7 @@ static bool enqueue(struct scn_session *session, struct scn_slice payload)
         }
         queued->next = NULL;
         queued->size = payload.size;
+        queued->waits_for_turn = false;
         memcpy(queued->payload, payload.data, payload.size);
         *(session->inbox_last != NULL ? &session->inbox_last->next : &session->inbox_first) = queued;
         session->inbox_last = queued;
@@ -441,17 +442,27 @@ void scn_session_end_input(struct scn_session *session)
         end_if_done(session);
 }
 
+static bool is_taken_by_turn(enum scn_message_kind kind)
+{
+        return kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
+}
+
 static void pump(struct scn_session *session)
 {
         while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking &&
                 scn_session_has_room(session)) {
+                struct scn_queued *head = session->inbox_first;
                 struct scn_message message;
                 struct scn_message_fault fault;
+                if (head->waits_for_turn) {
+                        return;
+                }
                 const enum scn_error error =
-                        scn_message_decode(payload_of(session->inbox_first), SCN_RECEIVER_SERVER, &message, &fault);
+                        scn_message_decode(payload_of(head), SCN_RECEIVER_SERVER, &message, &fault);
                 if (error != SCN_OK) {
                         answer_fault(session, error, &fault);
                 } else if (!scn_handle(session, &message)) {
+                        head->waits_for_turn = is_taken_by_turn(message.kind);
                         return;
                 }
                 if (session->state != SCN_SESSION_ENDED) {
