@@ -174,22 +174,7 @@ struct scn_session {
         scn_revision owed; /* of its own last edit: each of its views is told this revision, be it by an empty delta */
 };
 
-/* An edit of the turn, until its batch is published. */
-struct scn_entry {
-        struct scn_session *session;     /* NULL: gone meanwhile */
-        struct scn_changes *changes;     /* NULL: refused, or nothing changed */
-        struct scn_shared_bytes *answer; /* the frame to send */
-        bool is_accepted;                /* it changed something, or there was nothing to change */
-        uint64_t number;
-        /* What its author can take back once it is published. */
-        struct scn_author *author; /* NULL: nothing changed */
-        enum scn_cause cause;
-        scn_revision step;
-        scn_revision *steps; /* owned; undo, redo: what it was about */
-        size_t steps_count;
-};
-
-struct scn_batch;          /* turn.c */
+struct scn_batch;          /* batch.h */
 struct scn_checkpoint_job; /* upkeep.c */
 struct scn_backup_stream;  /* backup.c */
 struct scn_live;           /* live.h */
@@ -347,6 +332,10 @@ struct scn_journal *scn_room_retire(struct scn_room *room);
 
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);
+/* The author's gestures end: what comes of one begins another step. An undo or redo does so. NULL: everybody's. */
+void scn_room_close_groups(struct scn_room *room, const struct scn_author *author);
+
+/* --- batch.c --- */
 /* The disk gave no verdict: all sessions end, the room closes, and the file decides when it is opened again. */
 void scn_room_break(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */
