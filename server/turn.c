@@ -253,6 +253,12 @@ static enum scn_error note_entry(
         return SCN_OK;
 }
 
+/* NULL: it is an undo or redo. */
+static const struct scn_edit *edit_of(const struct taken *taken)
+{
+        return taken->op_steps == NULL ? &taken->edit : NULL;
+}
+
 /* What was applied gets its transaction and its answer, or is taken back and refused. */
 static void draft_changes(
         struct scn_batch *batch, const struct taken *taken, struct scn_changes *changes, struct scn_slice answer)
@@ -272,7 +278,7 @@ static void draft_changes(
         entry.changes = changes;
         entry.answer = scn_answer_frame(answer);
         if (push_entry(batch, entry)) {
-                scn_live_note_applied(taken->session, changes);
+                scn_live_note_applied(taken->session, edit_of(taken), changes);
                 return;
         }
         /* It cannot be answered, so it must not have happened. */
@@ -291,7 +297,9 @@ static void answer_unchanged(struct scn_batch *batch, const struct taken *taken,
                 .is_accepted = true,
                 .number = taken->number,
         };
-        if (!push_entry(batch, entry)) {
+        if (push_entry(batch, entry)) {
+                scn_live_note_applied(taken->session, edit_of(taken), NULL);
+        } else {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }
 }
