@@ -223,6 +223,12 @@ static enum scn_error note_entry(struct scn_batch *batch, const struct scn_taken
         return SCN_OK;
 }
 
+/* NULL: it is an undo or redo. */
+static const struct scn_edit *edit_of(const struct scn_taken *taken)
+{
+        return taken->op_steps == NULL ? &taken->edit : NULL;
+}
+
 /* What was applied gets its transaction and its answer, or is taken back and refused. */
 void scn_batch_add(
         struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
@@ -242,7 +248,7 @@ void scn_batch_add(
         entry.changes = changes;
         entry.answer = scn_answer_frame(answer);
         if (push_entry(batch, entry)) {
-                scn_live_note_applied(taken->session, changes);
+                scn_live_note_applied(taken->session, edit_of(taken), changes);
                 return;
         }
         /* It cannot be answered, so it must not have happened. */
@@ -261,7 +267,9 @@ void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *ta
                 .is_accepted = true,
                 .number = taken->number,
         };
-        if (!push_entry(batch, entry)) {
+        if (push_entry(batch, entry)) {
+                scn_live_note_applied(taken->session, edit_of(taken), NULL);
+        } else {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }
 }
