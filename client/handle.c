@@ -340,6 +340,8 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
         case SCN_MESSAGE_verify:
         case SCN_MESSAGE_backup:
         case SCN_MESSAGE_ping:
+        case SCN_MESSAGE_tag:
+        case SCN_MESSAGE_tags:
                 break;
         }
         return SCN_E_OUT_OF_TURN;

@@ -216,6 +216,34 @@ enum scn_error scn_client_ping(struct scn_client *client, scn_answer_fn callback
         return ask_plainly(client, SCN_MESSAGE_ping, callback, data);
 }
 
+static enum scn_error ask_tag(
+        struct scn_client *client, const char *name, uint64_t rev, bool is_removal, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_tag);
+        message.as.tag.request = ++client->numbers;
+        message.as.tag.name = slice_of(name);
+        message.as.tag.rev = rev;
+        message.as.tag.remove = is_removal;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_tag(
+        struct scn_client *client, const char *name, const scn_revision *rev, scn_answer_fn callback, void *data)
+{
+        return ask_tag(client, name, rev != NULL ? *rev : SCN_ABSENT, false, callback, data);
+}
+
+enum scn_error scn_client_untag(struct scn_client *client, const char *name, scn_answer_fn callback, void *data)
+{
+        return ask_tag(client, name, SCN_ABSENT, true, callback, data);
+}
+
+enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        return ask_plainly(client, SCN_MESSAGE_tags, callback, data);
+}
+
 /* --- Undo --- */
 
 static enum scn_error submit_undo(

@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "server/core.h"
 #include "server/history.h"
+#include "server/tag.h"
 
 #include <string.h>
 
@@ -416,6 +417,11 @@ static bool on_history(struct scn_session *session, const struct scn_message *me
         return scn_history_ask(session, message);
 }
 
+static bool on_tag(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_tag_ask(session, &message->as.tag);
+}
+
 static bool on_backup(struct scn_session *session, const struct scn_message *message)
 {
         return scn_backup_start(session, message->as.backup.request);
@@ -446,6 +452,8 @@ static const struct {
         {SCN_MESSAGE_replay, true, on_history},
         {SCN_MESSAGE_verify, true, on_history},
         {SCN_MESSAGE_backup, true, on_backup},
+        {SCN_MESSAGE_tag, true, on_tag},
+        {SCN_MESSAGE_tags, true, on_history},
 };
 
 bool scn_handle(struct scn_session *session, const struct scn_message *message)

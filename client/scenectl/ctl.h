@@ -55,6 +55,8 @@ enum scn_ctl_exit {
         X(stepwise, NULL, "wait for the return key after each revision")                                               \
         X(under, "NODE", "put it under this node")                                                                     \
         X(into, "ADDR/DOC", "do it again as edits of this document, here or on another server")                        \
+        X(list, NULL, "all that there are")                                                                            \
+        X(remove, NULL, "take it away")                                                                                \
         X(scene, "NAME", "this scene of the file, not its default one")
 
 enum scn_ctl_option {
@@ -65,7 +67,7 @@ enum scn_ctl_option {
 };
 
 /* For the table: which options a command takes. */
-#define SCN_CTL_BIT(name) (UINT32_C(1) << SCN_CTL_OPTION_##name)
+#define SCN_CTL_BIT(name) (UINT64_C(1) << SCN_CTL_OPTION_##name)
 
 /* What stood on the command line; texts are the program's own. */
 struct scn_ctl_arguments {
@@ -86,7 +88,7 @@ struct scn_ctl_command {
         const char *what;
         unsigned values_min;
         unsigned values_max; /* UINT_MAX: any number */
-        uint32_t options;    /* SCN_CTL_BIT */
+        uint64_t options;    /* SCN_CTL_BIT */
         int (*run)(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 };
 
@@ -223,6 +225,7 @@ int scn_ctl_run_verify(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_export(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_tag(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_ping(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 
 #endif

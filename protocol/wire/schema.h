@@ -67,7 +67,7 @@
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, RAW, nodes, M, "array of node references")                                                                \
         F(m, REF, relative, O, "node whose frame the answer is in; absent: the world")                                 \
-        F(m, RAW, at, O, "revision (integer) or time (text)")                                                          \
+        F(m, RAW, at, O, "revision (integer), time or tag (text)")                                                     \
         F(m, BOOL, durable, O, "answer from what cannot be lost any more")
 
 #define SCN_FIELDS_OF_tree(F, m)                                                                                       \
@@ -79,7 +79,7 @@
 #define SCN_FIELDS_OF_digest(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, REF, node, O, "top of the subtree; absent: the document")                                                 \
-        F(m, RAW, at, O, "revision or time")                                                                           \
+        F(m, RAW, at, O, "revision, time or tag")                                                                      \
         F(m, UINT, mask, O, "channels; absent: all")
 
 #define SCN_FIELDS_OF_log(F, m)                                                                                        \
@@ -115,6 +115,14 @@
 #define SCN_FIELDS_OF_verify(F, m) F(m, UINT, request, M, "comes back in the answer")
 #define SCN_FIELDS_OF_backup(F, m) F(m, UINT, request, M, "comes back in the answers")
 #define SCN_FIELDS_OF_ping(F, m) F(m, UINT, request, M, "comes back in the answer")
+
+#define SCN_FIELDS_OF_tag(F, m)                                                                                        \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, TEXT, name, M, "the tag")                                                                                 \
+        F(m, UINT, rev, O, "the revision it is to name; absent: the durable one")                                      \
+        F(m, BOOL, remove, O, "remove it")
+
+#define SCN_FIELDS_OF_tags(F, m) F(m, UINT, request, M, "comes back in the answers")
 
 #define SCN_FIELDS_OF_welcome(F, m)                                                                                    \
         F(m, UINT, version, M, "protocol version spoken from now on")                                                  \
@@ -194,6 +202,8 @@
         X(18, verify, SERVER, 1, 64, "replays the journal and compares")                                               \
         X(19, backup, SERVER, 1, 64, "the document's file, in parts")                                                  \
         X(20, ping, SERVER, 1, 64, "are you there")                                                                    \
+        X(25, tag, SERVER, 1, 512, "gives a revision a name, or takes it away")                                        \
+        X(26, tags, SERVER, 1, 64, "all tags")                                                                         \
         X(64, welcome, CLIENT, 1, 4096, "answers hello")                                                               \
         X(65, opened, CLIENT, 1, 4096, "answers open")                                                                 \
         X(66, applied, CLIENT, 1, 0, "an edit, undo or redo is durable")                                               \

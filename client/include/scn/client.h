@@ -440,6 +440,12 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_who(struct scn_client *client, s
 SCN_API SCN_NODISCARD enum scn_error scn_client_kick(
         struct scn_client *client, uint64_t session, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_verify(struct scn_client *client, scn_answer_fn callback, void *data);
+/* `rev` NULL: the durable revision. A tag that is there already names this revision from now on. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_tag(
+        struct scn_client *client, const char *name, const scn_revision *rev, scn_answer_fn callback, void *data);
+SCN_API SCN_NODISCARD enum scn_error scn_client_untag(
+        struct scn_client *client, const char *name, scn_answer_fn callback, void *data);
+SCN_API SCN_NODISCARD enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_ping(struct scn_client *client, scn_answer_fn callback, void *data);
 

@@ -91,6 +91,9 @@ extern "C" {
         X(PATH_TOO_LONG, -72, "path_too_long", "the paths look through more siblings than the limit") \
         X(SUPERSEDED, -73, "superseded", "others have written it since") \
         X(LOCKED, -74, "locked", "somebody else has locked it") \
+        X(NO_TAG, -90, "no_tag", "no tag has this name") \
+        X(BAD_TAG, -91, "bad_tag", "the tag's name is empty, too long, or reads as a revision or a time") \
+        X(TOO_MANY_TAGS, -92, "too_many_tags", "the document has as many tags as it may have") \
         X(BAD_TIME, -71, "bad_time", "the time is not one of the form 2026-01-31T12:00:00Z")
 /* clang-format on */
 

@@ -427,6 +427,11 @@ SCN_TEST(history, answers_what_the_digest_was_at_any_revision)
                                                                    "noon",
                 5};
         peer_send(&a, &message);
+        peer_expect_code(&a, SCN_MESSAGE_failed, "no_tag");
+        message.as.digest.at = (struct scn_slice){(const uint8_t *)"\xb4"
+                                                                   "2099-02-31T12:00:60+",
+                21};
+        peer_send(&a, &message);
         peer_expect_code(&a, SCN_MESSAGE_failed, "bad_time");
         peer_close(&a);
         hub_finish(&hub);

@@ -310,6 +310,14 @@ SCN_TEST(golden, questions)
         message = make(SCN_MESSAGE_backup);
         message.as.backup.request = 17;
         expect_message("backup", &message);
+        message = make(SCN_MESSAGE_tag);
+        message.as.tag.request = 20;
+        message.as.tag.name = scene_text("start");
+        message.as.tag.rev = 1;
+        expect_message("tag", &message);
+        message = make(SCN_MESSAGE_tags);
+        message.as.tags.request = 21;
+        expect_message("tags", &message);
 }
 
 /* --- What the server says --- */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* The commands about history, against the daemon. */
+
+#include "tests/lib/serve.h"
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char output[65536]; /* of the last command */
+
+#define RUN(serve, ...) run_and_keep(serve_scenectl(serve, &got, "--as", "ann", __VA_ARGS__, NULL))
+
+static char *got;
+
+/* What was printed, in memory that the next call takes; the exit code is the first thing compared. */
+static int run_and_keep(int code)
+{
+        (void)snprintf(output, sizeof output, "%s", got);
+        scn_free(got);
+        got = NULL;
+        return code;
+}
+
+static void expect_part(const char *part)
+{
+        cr_assert_not_null(strstr(output, part), "%s: has no %s", output, part);
+}
+
+/* "DIGEST" of {"rev":..,"digest":"DIGEST"}. */
+static void keep_digest(char digest[33])
+{
+        const char *at = strstr(output, "\"digest\":\"");
+        cr_assert_not_null(at, "%s", output);
+        (void)snprintf(digest, 33, "%.32s", at + strlen("\"digest\":\""));
+}
+
+#define BOAT "11111111-1111-4111-8111-111111111111"
+
+static void make_scene(struct serve *serve)
+{
+        serve_begin(serve);
+        cr_assert_eq(RUN(serve, "create", "isle"), 0);
+        cr_assert_eq(RUN(serve, "add", "isle", "/", "Boat", "--uid", BOAT, "--translation", "1,2,3"), 0);
+        cr_assert_eq(RUN(serve, "add", "isle", "/Boat", "Lamp", "--set", "lit=true"), 0);
+}
+
+SCN_TEST_WITH(scenectl_history, tags_revisions_and_asks_by_their_names, .timeout = 60)
+{
+        struct serve serve;
+        char first[33];
+        char at_tag[33];
+        make_scene(&serve);
+        cr_assert_eq(RUN(&serve, "digest", "isle", "--at", "1"), 0);
+        keep_digest(first);
+        cr_assert_eq(RUN(&serve, "tag", "isle", "boat only", "1"), 0);
+        cr_assert_str_eq(output, "{\"name\":\"boat only\",\"rev\":1}\n");
+        cr_assert_eq(RUN(&serve, "tag", "isle", "now"), 0);
+        expect_part("\"rev\":2");
+        cr_assert_eq(RUN(&serve, "digest", "isle", "--at", "boat only"), 0);
+        keep_digest(at_tag);
+        cr_assert_str_eq(at_tag, first);
+        cr_assert_eq(RUN(&serve, "world", "isle", "/Boat", "--at", "now"), 0);
+        expect_part("\"rev\":2");
+        cr_assert_eq(RUN(&serve, "tree", "isle", "--at", "never"), 1);
+        expect_part("\"no_tag\"");
+        cr_assert_eq(RUN(&serve, "tag", "isle", "--list"), 0);
+        expect_part("{\"name\":\"boat only\",\"rev\":1,\"time\":");
+        expect_part("\"author\":\"ann\"}\n{\"name\":\"now\",\"rev\":2,");
+        cr_assert_eq(RUN(&serve, "tag", "isle", "now", "--remove"), 0);
+        cr_assert_eq(RUN(&serve, "tree", "isle", "--at", "now"), 1);
+        cr_assert_eq(RUN(&serve, "tag", "isle", "now", "1", "--remove"), 2);
+        cr_assert_eq(RUN(&serve, "tag", "isle", "2026-01-31T12:00:00Z"), 1);
+        expect_part("\"bad_tag\"");
+        serve_finish(&serve);
+}
