@@ -228,6 +228,7 @@ static void take_replay_head(struct scn_view *view, struct scn_slice body)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(body);
         const uint32_t count = scn_unpack_kind(&unpacker) == SCN_PACK_MAP ? scn_unpack_map(&unpacker) : 0;
+        view->has_head = true;
         view->time_us = 0;
         view->author_size = 0;
         view->cause_size = 0;
@@ -342,6 +343,7 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
         case SCN_MESSAGE_ping:
         case SCN_MESSAGE_tag:
         case SCN_MESSAGE_tags:
+        case SCN_MESSAGE_blame:
                 break;
         }
         return SCN_E_OUT_OF_TURN;

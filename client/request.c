@@ -38,8 +38,7 @@ static enum scn_error ask(
         return SCN_OK;
 }
 
-/* A revision, if it is all digits; else a time or a tag, which the server tells apart. */
-static enum scn_error spell_at(const char *at, struct scn_buffer *buffer, struct scn_slice *slice_out)
+enum scn_error scn_client_spell_at(const char *at, struct scn_buffer *buffer, struct scn_slice *slice_out)
 {
         scn_buffer_init(buffer, AT_BYTES_MAX);
         *slice_out = (struct scn_slice){NULL, 0};
@@ -91,7 +90,7 @@ enum scn_error scn_client_world(struct scn_client *client, const struct scn_targ
                 const struct scn_node_ref ref = scn_ref_of_target(nodes[i]);
                 scn_pack_ref(&packer, &ref);
         }
-        enum scn_error error = spell_at(full.at, &at, &message.as.world.at);
+        enum scn_error error = scn_client_spell_at(full.at, &at, &message.as.world.at);
         error = packer.error != SCN_OK ? packer.error : error;
         if (error == SCN_OK) {
                 message.as.world.request = ++client->numbers;
@@ -112,7 +111,7 @@ enum scn_error scn_client_tree(
         struct scn_message message;
         struct scn_buffer at;
         scn_message_init(&message, SCN_MESSAGE_tree);
-        enum scn_error error = spell_at(full.at, &at, &message.as.tree.at);
+        enum scn_error error = scn_client_spell_at(full.at, &at, &message.as.tree.at);
         if (error == SCN_OK) {
                 message.as.tree.request = ++client->numbers;
                 message.as.tree.node = scn_ref_of_target(full.node);
@@ -130,7 +129,7 @@ enum scn_error scn_client_digest(
         struct scn_message message;
         struct scn_buffer at;
         scn_message_init(&message, SCN_MESSAGE_digest);
-        enum scn_error error = spell_at(full.at, &at, &message.as.digest.at);
+        enum scn_error error = scn_client_spell_at(full.at, &at, &message.as.digest.at);
         if (error == SCN_OK) {
                 message.as.digest.request = ++client->numbers;
                 message.as.digest.node = scn_ref_of_target(full.node);
@@ -145,13 +144,33 @@ enum scn_error scn_client_log(
 {
         const struct scn_request full = full_request(request);
         struct scn_message message;
+        struct scn_buffer since;
+        struct scn_buffer until;
         scn_message_init(&message, SCN_MESSAGE_log);
-        message.as.log.request = ++client->numbers;
+        enum scn_error error = scn_client_spell_at(full.since, &since, &message.as.log.since);
+        const enum scn_error other = scn_client_spell_at(full.until, &until, &message.as.log.until);
+        error = error == SCN_OK ? other : error;
         message.as.log.node = scn_ref_of_target(full.node);
         message.as.log.author = slice_of(full.author);
         message.as.log.from = or_absent(full.from);
         message.as.log.to = or_absent(full.to);
         message.as.log.limit = or_absent(full.limit);
+        message.as.log.group = or_absent(full.group);
+        if (error == SCN_OK) {
+                message.as.log.request = ++client->numbers;
+                error = ask(client, &message, callback, data);
+        }
+        scn_buffer_finish(&since);
+        scn_buffer_finish(&until);
+        return error;
+}
+
+enum scn_error scn_client_blame(struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_blame);
+        message.as.blame.request = ++client->numbers;
+        message.as.blame.node = scn_ref_of_target(node);
         return ask(client, &message, callback, data);
 }
 

@@ -417,6 +417,12 @@ static bool on_history(struct scn_session *session, const struct scn_message *me
         return scn_history_ask(session, message);
 }
 
+/* The revisions that its answer names must be in the journal. */
+static bool on_blame(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_room_is_settled(session->room) && scn_history_ask(session, message);
+}
+
 static bool on_tag(struct scn_session *session, const struct scn_message *message)
 {
         return scn_tag_ask(session, &message->as.tag);
@@ -454,6 +460,7 @@ static const struct {
         {SCN_MESSAGE_backup, true, on_backup},
         {SCN_MESSAGE_tag, true, on_tag},
         {SCN_MESSAGE_tags, true, on_history},
+        {SCN_MESSAGE_blame, true, on_blame},
 };
 
 bool scn_handle(struct scn_session *session, const struct scn_message *message)

@@ -133,6 +133,8 @@ static void run_history(struct scn_job *base)
                 scn_history_replay(job, journal, &message.as.replay);
         } else if (message.kind == SCN_MESSAGE_tags) {
                 scn_history_tags(job, journal);
+        } else if (message.kind == SCN_MESSAGE_blame) {
+                scn_history_blame(job, journal);
         } else if (message.kind == SCN_MESSAGE_verify) {
                 answer_verify(job, journal);
         } else {
@@ -144,6 +146,7 @@ static void run_history(struct scn_job *base)
 static void destroy_job(struct scn_history_job *job)
 {
         scn_answers_finish(&job->answers);
+        scn_blame_destroy(job->blame);
         scn_free((void *)job->name.data);
         scn_free((void *)job->payload.data);
         scn_free(job);
@@ -200,6 +203,23 @@ static enum scn_error resolve_node(
         return error;
 }
 
+/* What the live document has to say to it. */
+static enum scn_error gather(
+        struct scn_history_job *job, const struct scn_session *session, const struct scn_message *message)
+{
+        const struct scn_document *document = session->room->document;
+        scn_node_id id;
+        if (message->kind != SCN_MESSAGE_blame) {
+                return resolve_node(session, message, &job->node);
+        }
+        const enum scn_error error = scn_document_find(document, &message->as.blame.node, &id);
+        if (error == SCN_OK) {
+                job->blame = scn_blame_create(document, id);
+                job->answers.rev = scn_document_revision(document);
+        }
+        return error == SCN_OK && job->blame == NULL ? SCN_E_NO_MEMORY : error;
+}
+
 bool scn_history_ask(struct scn_session *session, const struct scn_message *message)
 {
         struct scn_server *server = session->server;
@@ -217,7 +237,9 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         enum scn_error error = SCN_E_NO_MEMORY;
         if (job != NULL && copy_slice(session->room->name, &job->name) &&
                 copy_slice((struct scn_slice){head->payload, head->size}, &job->payload)) {
-                error = resolve_node(session, message, &job->node);
+                job->answers =
+                        (struct scn_answers){.request = request, .rev = SCN_ABSENT, .durable = session->room->durable};
+                error = gather(job, session, message);
         }
         if (error != SCN_OK) {
                 if (job != NULL) {
@@ -230,7 +252,6 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         job->server = server;
         job->session = session->number;
         job->options = (struct scn_document_options){.limits = server->options.limits, .random = no_random};
-        job->answers = (struct scn_answers){.request = request, .rev = SCN_ABSENT, .durable = session->room->durable};
         session->answers_due++;
         scn_server_begin_history_job(server);
         server->options.submit(server->options.data, &job->job);

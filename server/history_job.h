@@ -6,6 +6,7 @@
 /* What the parts of history.h share: a question about the past, while a worker answers it. */
 
 #include "server/answers.h"
+#include "server/blame.h"
 #include "server/core.h"
 
 struct scn_history_job {
@@ -14,7 +15,8 @@ struct scn_history_job {
         uint64_t session;
         struct scn_slice name; /* owned, like payload */
         struct scn_slice payload;
-        struct scn_uid node; /* log, replay: resolved by the loop; none: all */
+        struct scn_uid node;     /* log, replay: resolved by the loop; none: all */
+        struct scn_blame *blame; /* owned; NULL: another question */
         struct scn_document_options options;
         struct scn_answers answers;
         struct scn_storage_fault fault;
@@ -32,6 +34,7 @@ const char *scn_history_cause(uint32_t cause);
 /* Each answers its message into job->answers. */
 void scn_history_log(struct scn_history_job *job, struct scn_journal *journal, const struct scn_message_log *log);
 void scn_history_tags(struct scn_history_job *job, struct scn_journal *journal);
+void scn_history_blame(struct scn_history_job *job, struct scn_journal *journal);
 void scn_history_replay(
         struct scn_history_job *job, struct scn_journal *journal, const struct scn_message_replay *replay);
 

@@ -3,6 +3,7 @@
 
 /* log and tags. */
 
+#include "server/at.h"
 #include "server/author.h"
 #include "server/history_job.h"
 
@@ -59,6 +60,9 @@ static bool is_wanted(const struct scn_history_job *job, const struct scn_messag
                         memcmp(log->author.data, transaction->author.data, log->author.size) != 0)) {
                 return false;
         }
+        if (log->group != SCN_ABSENT && log->group != transaction->group) {
+                return false;
+        }
         bool has_node = scn_uid_is_none(job->node);
         for (uint32_t i = 0; i < transaction->records_count && !has_node; i++) {
                 has_node = scn_uid_equal(transaction->records[i].node, job->node);
@@ -95,17 +99,41 @@ static void flush_part(struct scn_answers *answers, struct part *part, bool more
         part->count = 0;
 }
 
+/* The revisions that were asked for, from..to; none: to < from. */
+static enum scn_error find_range(struct scn_history_job *job, struct scn_journal *journal,
+        const struct scn_message_log *log, scn_revision *from_out, scn_revision *to_out)
+{
+        enum scn_error error = SCN_OK;
+        scn_revision at;
+        *from_out = log->from == SCN_ABSENT ? 1 : log->from;
+        *to_out = log->to == SCN_ABSENT || log->to == 0 ? SCN_REVISION_MAX : log->to;
+        if (log->since.data != NULL) {
+                error = scn_at_find(journal, log->since, &at, &job->fault);
+                *from_out = error == SCN_OK && at >= *from_out ? at + 1 : *from_out;
+        }
+        if (error == SCN_OK && log->until.data != NULL) {
+                error = scn_at_find(journal, log->until, &at, &job->fault);
+                *to_out = error == SCN_OK && at < *to_out ? at : *to_out;
+        }
+        return error;
+}
+
 void scn_history_log(struct scn_history_job *job, struct scn_journal *journal, const struct scn_message_log *log)
 {
         struct scn_answers *answers = &job->answers;
         uint64_t left =
                 log->limit == SCN_ABSENT || log->limit > LOG_TRANSACTIONS_MAX ? LOG_TRANSACTIONS_MAX : log->limit;
-        scn_revision next = log->from == SCN_ABSENT ? 1 : log->from;
-        const scn_revision to = log->to == SCN_ABSENT ? 0 : log->to;
+        scn_revision next;
+        scn_revision to;
         struct part part = {.count = 0};
         uint32_t count = 1;
+        const enum scn_error error = find_range(job, journal, log, &next, &to);
+        if (error != SCN_OK) {
+                scn_answers_fail(answers, error);
+                return;
+        }
         begin_part(&part);
-        while (left > 0 && count > 0 && answers->error == SCN_OK) {
+        while (left > 0 && count > 0 && next <= to && answers->error == SCN_OK) {
                 const struct scn_journal_range range = {.from = next, .to = to};
                 struct scn_journal_page *page = NULL;
                 scn_answers_fail(answers, scn_journal_read(journal, &range, &page, &job->fault));

@@ -40,14 +40,14 @@ enum scn_ctl_exit {
         X(keep, "local|world", "what stays as it is: the local transform, or where it is in the world")                \
         X(lossy, NULL, "give up shear that the transform cannot hold")                                                 \
         X(mask, "CHANNELS", "only these, with commas: structure, name, transform, properties")                         \
-        X(since, "REV", "begin with what changed since this revision")                                                 \
+        X(since, "REV", "begin with what changed since this revision; log: also a time or tag")                        \
         X(durable, NULL, "only what cannot be lost any more")                                                          \
         X(force, NULL, "also where others have built on it")                                                           \
         X(dry_run, NULL, "only say what it would do")                                                                  \
         X(node, "NODE", "only what concerns this node")                                                                \
         X(author, "NAME", "only what this author did")                                                                 \
-        X(from, "REV", "first revision")                                                                               \
-        X(to, "REV", "last revision")                                                                                  \
+        X(from, "REV", "first revision; replay: begin after this revision, time or tag")                               \
+        X(to, "REV", "last revision; replay: also a time or tag")                                                      \
         X(limit, "N", "so many at the most")                                                                           \
         X(speed, "X|max", "times as fast as it happened; max: without waiting")                                        \
         X(relative_to, "NODE", "in this node's frame, not the world's")                                                \
@@ -55,6 +55,8 @@ enum scn_ctl_exit {
         X(stepwise, NULL, "wait for the return key after each revision")                                               \
         X(under, "NODE", "put it under this node")                                                                     \
         X(into, "ADDR/DOC", "do it again as edits of this document, here or on another server")                        \
+        X(group, "G", "only the edits of this group")                                                                  \
+        X(until, "REV", "end with this revision, time or tag")                                                         \
         X(list, NULL, "all that there are")                                                                            \
         X(remove, NULL, "take it away")                                                                                \
         X(scene, "NAME", "this scene of the file, not its default one")
@@ -226,6 +228,8 @@ int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 int scn_ctl_run_export(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_tag(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_blame(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_ping(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 
 #endif

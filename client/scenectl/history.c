@@ -163,13 +163,17 @@ int scn_ctl_run_log(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
         const char *from = arguments->options[SCN_CTL_OPTION_from];
         const char *to = arguments->options[SCN_CTL_OPTION_to];
         const char *limit = arguments->options[SCN_CTL_OPTION_limit];
+        const char *group = arguments->options[SCN_CTL_OPTION_group];
         if ((node != NULL && !scn_ctl_read_node(ctl, node, &request.node)) ||
                 (from != NULL && !scn_ctl_read_number(ctl, from, SCN_REVISION_MAX, &request.from)) ||
                 (to != NULL && !scn_ctl_read_number(ctl, to, SCN_REVISION_MAX, &request.to)) ||
-                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit))) {
+                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit)) ||
+                (group != NULL && !scn_ctl_read_number(ctl, group, SCN_REVISION_MAX, &request.group))) {
                 return SCN_CTL_USAGE;
         }
         request.author = arguments->options[SCN_CTL_OPTION_author];
+        request.since = arguments->options[SCN_CTL_OPTION_since];
+        request.until = arguments->options[SCN_CTL_OPTION_until];
         if (!scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }

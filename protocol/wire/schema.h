@@ -88,14 +88,19 @@
         F(m, TEXT, author, O, "only this author's")                                                                    \
         F(m, UINT, from, O, "first revision")                                                                          \
         F(m, UINT, to, O, "last revision")                                                                             \
-        F(m, UINT, limit, O, "transactions at the most")
+        F(m, UINT, limit, O, "transactions at the most")                                                               \
+        F(m, UINT, group, O, "only of this group")                                                                     \
+        F(m, RAW, since, O, "revision, time or tag to begin after")                                                    \
+        F(m, RAW, until, O, "revision, time or tag to end with")
 
 #define SCN_FIELDS_OF_replay(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answers")                                                            \
-        F(m, UINT, from, O, "revision to begin after")                                                                 \
-        F(m, UINT, to, O, "last revision")                                                                             \
+        F(m, RAW, from, O, "revision, time or tag to begin after")                                                     \
+        F(m, RAW, to, O, "last revision, time or tag")                                                                 \
         F(m, REF, node, O, "only this subtree")                                                                        \
-        F(m, UINT, mask, O, "channels")
+        F(m, UINT, mask, O, "channels")                                                                                \
+        F(m, BOOL, merged, O, "all that changed as one delta")                                                         \
+        F(m, TEXT, author, O, "only what this author did")
 
 #define SCN_FIELDS_OF_documents(F, m) F(m, UINT, request, M, "comes back in the answer")
 
@@ -123,6 +128,10 @@
         F(m, BOOL, remove, O, "remove it")
 
 #define SCN_FIELDS_OF_tags(F, m) F(m, UINT, request, M, "comes back in the answers")
+
+#define SCN_FIELDS_OF_blame(F, m)                                                                                      \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, REF, node, M, "the node")
 
 #define SCN_FIELDS_OF_welcome(F, m)                                                                                    \
         F(m, UINT, version, M, "protocol version spoken from now on")                                                  \
@@ -204,6 +213,7 @@
         X(20, ping, SERVER, 1, 64, "are you there")                                                                    \
         X(25, tag, SERVER, 1, 512, "gives a revision a name, or takes it away")                                        \
         X(26, tags, SERVER, 1, 64, "all tags")                                                                         \
+        X(27, blame, SERVER, 1, 4096, "who set each field of a node")                                                  \
         X(64, welcome, CLIENT, 1, 4096, "answers hello")                                                               \
         X(65, opened, CLIENT, 1, 4096, "answers open")                                                                 \
         X(66, applied, CLIENT, 1, 0, "an edit, undo or redo is durable")                                               \

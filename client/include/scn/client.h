@@ -331,6 +331,10 @@ struct scn_replay_options {
         scn_view_fn on_change;
         scn_view_end_fn on_end;
         void *data;
+        const char *from_at; /* a revision, time or tag, instead of from; to_at the same */
+        const char *to_at;
+        const char *author; /* only what this one did; between, what others did comes as events of nobody */
+        bool is_merged;     /* all that changed between from and to as one event of nobody */
 };
 
 #define SCN_REPLAY_OPTIONS_INIT                                                                                        \
@@ -413,6 +417,9 @@ struct scn_request {
         scn_revision from;  /* log; 0: not said */
         scn_revision to;
         uint64_t limit;
+        uint64_t group;    /* log: only this group's; 0: not said */
+        const char *since; /* log: what happened after this revision, time or tag */
+        const char *until; /* log: up to and with this one */
 };
 
 #define SCN_REQUEST_INIT                                                                                               \
@@ -445,6 +452,9 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_tag(
         struct scn_client *client, const char *name, const scn_revision *rev, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_untag(
         struct scn_client *client, const char *name, scn_answer_fn callback, void *data);
+/* Who set each field of a node that is there. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_blame(
+        struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_ping(struct scn_client *client, scn_answer_fn callback, void *data);

@@ -76,3 +76,71 @@ SCN_TEST_WITH(scenectl_history, tags_revisions_and_asks_by_their_names, .timeout
         expect_part("\"bad_tag\"");
         serve_finish(&serve);
 }
+
+SCN_TEST_WITH(scenectl_history, blames_each_field, .timeout = 60)
+{
+        struct serve serve;
+        make_scene(&serve);
+        cr_assert_eq(RUN(&serve, "rename-node", "isle", "/Boat", "Ship"), 0);
+        cr_assert_eq(RUN(&serve, "blame", "isle", BOAT), 0);
+        expect_part("{\"field\":\"place\",\"rev\":1,\"step\":1,\"time\":");
+        expect_part("{\"field\":\"name\",\"rev\":3,\"step\":3,\"time\":");
+        expect_part("\"author\":\"ann\",\"client\":\"");
+        cr_assert_eq(RUN(&serve, "blame", "isle", "/Ship/Lamp"), 0);
+        expect_part("{\"field\":\"property\",\"key\":\"lit\",\"rev\":2,");
+        cr_assert_eq(RUN(&serve, "blame", "isle", "/Boat"), 1);
+        expect_part("\"no_node\"");
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(scenectl_history, tells_what_is_otherwise_and_nothing_else, .timeout = 60)
+{
+        struct serve serve;
+        make_scene(&serve);
+        cr_assert_eq(RUN(&serve, "rename-node", "isle", "/Boat", "Ship"), 0);
+        cr_assert_eq(RUN(&serve, "set", "isle", "/Ship", "flag", "1"), 0);
+        cr_assert_eq(RUN(&serve, "set", "isle", "/Ship", "crew", "2"), 0);
+        cr_assert_eq(RUN(&serve, "rename-node", "isle", "/Ship", "Boat"), 0);
+        cr_assert_eq(RUN(&serve, "unset", "isle", "/Boat", "flag"), 0);
+        cr_assert_eq(RUN(&serve, "rm", "isle", "/Boat/Lamp"), 0);
+        cr_assert_eq(RUN(&serve, "tag", "isle", "dark"), 0);
+        cr_assert_eq(RUN(&serve, "diff", "isle", "2", "dark"), 0);
+        expect_part("{\"from\":2,\"to\":8,\"changed\":[{\"uid\":\"" BOAT "\",\"props\":{\"crew\":2}}],\"removed\":[\"");
+        cr_assert_eq(RUN(&serve, "diff", "isle", "2", "3"), 0);
+        expect_part("{\"from\":2,\"to\":3,\"changed\":[{\"uid\":\"" BOAT "\",\"name\":\"Ship\"}],\"removed\":[],");
+        cr_assert_eq(RUN(&serve, "diff", "isle", "3", "3"), 0);
+        cr_assert_str_eq(output, "");
+        cr_assert_eq(RUN(&serve, "undo", "isle", "2"), 0);
+        cr_assert_eq(RUN(&serve, "diff", "isle", "6", "9"), 0);
+        cr_assert_str_eq(output, "");
+        cr_assert_eq(RUN(&serve, "diff", "isle", "dark", "2"), 1);
+        expect_part(
+                "\"error\":\"range\",\"message\":\"revision 8, to begin after, lies behind revision 2, to end with\"");
+        cr_assert_eq(RUN(&serve, "diff", "isle", "2", "99"), 1);
+        expect_part("\"future\"");
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(scenectl_history, logs_and_replays_between_tags_and_of_one_author, .timeout = 60)
+{
+        struct serve serve;
+        make_scene(&serve);
+        cr_assert_eq(RUN(&serve, "tag", "isle", "made"), 0);
+        cr_assert_eq(serve_scenectl(&serve, NULL, "--as", "bob", "rename-node", "isle", "/Boat", "Ship", NULL), 0);
+        cr_assert_eq(RUN(&serve, "transform", "isle", "/Ship", "--translation", "4,5,6"), 0);
+        cr_assert_eq(RUN(&serve, "log", "isle", "--since", "made"), 0);
+        cr_assert_eq(strncmp(output, "{\"rev\":3,", 9), 0, "%s", output);
+        expect_part("\n{\"rev\":4,");
+        cr_assert_eq(RUN(&serve, "log", "isle", "--until", "1"), 0);
+        cr_assert_null(strstr(output, "\"rev\":2"));
+        cr_assert_eq(RUN(&serve, "log", "isle", "--group", "7"), 0);
+        cr_assert_str_eq(output, "");
+        cr_assert_eq(RUN(&serve, "replay", "isle", "--from", "made", "--author", "ann", "--speed", "max"), 0);
+        expect_part("{\"from\":0,\"to\":2,");
+        expect_part("{\"from\":3,\"to\":4,\"time\":");
+        cr_assert_null(strstr(output, "Ship"), "%s", output);
+        cr_assert_eq(RUN(&serve, "replay", "isle", "--to", "made", "--speed", "max"), 0);
+        expect_part("{\"from\":1,\"to\":2,\"time\":");
+        cr_assert_null(strstr(output, "\"to\":3"));
+        serve_finish(&serve);
+}

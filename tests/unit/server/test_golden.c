@@ -84,7 +84,7 @@ static void hear_from(struct talk *talk, struct peer *peer, const char *name)
         replace(talk, talk->document, 0xd0, sizeof talk->document);
         replace(talk, talk->root, 0xe0, sizeof talk->root);
         replace(talk, talk->epoch, 0xf0, sizeof talk->epoch);
-        if (strcmp(name, "answer/log") == 0 || strcmp(name, "answer/tags") == 0 ||
+        if (strcmp(name, "answer/log") == 0 || strcmp(name, "answer/tags") == 0 || strcmp(name, "answer/blame") == 0 ||
                 strncmp(name, "answer/replay", 13) == 0) {
                 forgive(talk, golden_get(name), "time\xcf", 8);
         }
@@ -229,6 +229,8 @@ static void give_names(struct talk *talk)
         hear(talk, "answer/tag");
         say(talk, "tags");
         hear(talk, "answer/tags");
+        say(talk, "blame");
+        hear(talk, "answer/blame");
 }
 
 SCN_TEST(golden, is_what_a_server_says)

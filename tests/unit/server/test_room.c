@@ -455,7 +455,6 @@ SCN_TEST(history, replays_to_the_digest_that_was_recorded_live)
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_replay);
         message.as.replay.request = 31;
-        message.as.replay.from = 0;
         peer_send(&a, &message);
         take_deltas(&a, &held);
         cr_assert_eq(scn_document_revision(held.replica), 30);

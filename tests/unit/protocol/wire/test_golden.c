@@ -299,8 +299,8 @@ SCN_TEST(golden, questions)
         expect_message("log", &message);
         message = make(SCN_MESSAGE_replay);
         message.as.replay.request = 9;
-        message.as.replay.from = 1;
-        message.as.replay.to = 2;
+        message.as.replay.from = (struct scn_slice){(const uint8_t *)"\x01", 1};
+        message.as.replay.to = (struct scn_slice){(const uint8_t *)"\x02", 1};
         message.as.replay.node = by_uid(BOAT);
         message.as.replay.mask = SCN_MASK_TRANSFORM;
         expect_message("replay", &message);
@@ -318,6 +318,10 @@ SCN_TEST(golden, questions)
         message = make(SCN_MESSAGE_tags);
         message.as.tags.request = 21;
         expect_message("tags", &message);
+        message = make(SCN_MESSAGE_blame);
+        message.as.blame.request = 22;
+        message.as.blame.node = by_uid(BOAT);
+        expect_message("blame", &message);
 }
 
 /* --- What the server says --- */
