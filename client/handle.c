@@ -344,6 +344,8 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
         case SCN_MESSAGE_tag:
         case SCN_MESSAGE_tags:
         case SCN_MESSAGE_blame:
+        case SCN_MESSAGE_restore:
+        case SCN_MESSAGE_fork:
                 break;
         }
         return SCN_E_OUT_OF_TURN;

@@ -165,6 +165,22 @@ enum scn_error scn_client_log(
         return error;
 }
 
+enum scn_error scn_client_fork(
+        struct scn_client *client, const char *at, const char *to, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        struct scn_buffer spelled;
+        scn_message_init(&message, SCN_MESSAGE_fork);
+        enum scn_error error = scn_client_spell_at(at, &spelled, &message.as.fork.at);
+        if (error == SCN_OK) {
+                message.as.fork.request = ++client->numbers;
+                message.as.fork.to = slice_of(to);
+                error = ask(client, &message, callback, data);
+        }
+        scn_buffer_finish(&spelled);
+        return error;
+}
+
 enum scn_error scn_client_blame(struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data)
 {
         struct scn_message message;
@@ -275,6 +291,49 @@ static enum scn_error submit_undo(
         task->message = *message;
         task->edit = ++client->edits;
         task->bytes = sizeof *task;
+        task->on_result = callback;
+        task->data = data;
+        scn_client_add_task(client, task);
+        return SCN_OK;
+}
+
+/* What `at` and a path point to must last as long as the task. */
+static enum scn_error keep_texts(struct scn_task *task, const char *at, struct scn_target node)
+{
+        struct scn_message_restore *restore = &task->message.as.restore;
+        struct scn_buffer spelled;
+        enum scn_error error = scn_client_spell_at(at, &spelled, &restore->at);
+        restore->node = scn_ref_of_target(node);
+        const uint32_t path_size = restore->node.kind == SCN_REF_PATH ? restore->node.path.size : 0;
+        if (error == SCN_OK) {
+                error = scn_buffer_append(&task->payload, spelled.data, spelled.size);
+        }
+        if (error == SCN_OK && path_size > 0) {
+                error = scn_buffer_append(&task->payload, restore->node.path.data, path_size);
+        }
+        if (error == SCN_OK) {
+                restore->at = (struct scn_slice){task->payload.data, (uint32_t)spelled.size};
+                restore->node.path = (struct scn_slice){task->payload.data + spelled.size, path_size};
+        }
+        scn_buffer_finish(&spelled);
+        return error;
+}
+
+enum scn_error scn_client_restore(
+        struct scn_client *client, const char *at, struct scn_target node, scn_result_fn callback, void *data)
+{
+        struct scn_task *task = scn_task_create(SCN_TASK_UNDO);
+        if (task == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        scn_message_init(&task->message, SCN_MESSAGE_restore);
+        const enum scn_error error = keep_texts(task, at, node);
+        if (error != SCN_OK) {
+                scn_task_destroy(task);
+                return error;
+        }
+        task->edit = ++client->edits;
+        task->bytes = sizeof *task + task->payload.size;
         task->on_result = callback;
         task->data = data;
         scn_client_add_task(client, task);

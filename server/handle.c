@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "server/core.h"
+#include "server/fork.h"
 #include "server/history.h"
 #include "server/tag.h"
 
@@ -428,6 +429,11 @@ static bool on_tag(struct scn_session *session, const struct scn_message *messag
         return scn_tag_ask(session, &message->as.tag);
 }
 
+static bool on_fork(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_fork_ask(session, &message->as.fork);
+}
+
 static bool on_backup(struct scn_session *session, const struct scn_message *message)
 {
         return scn_backup_start(session, message->as.backup.request);
@@ -448,6 +454,7 @@ static const struct {
         {SCN_MESSAGE_edit, true, on_edit},
         {SCN_MESSAGE_undo, true, on_edit},
         {SCN_MESSAGE_redo, true, on_edit},
+        {SCN_MESSAGE_restore, true, on_edit},
         {SCN_MESSAGE_view, true, on_view},
         {SCN_MESSAGE_unview, true, on_unview},
         {SCN_MESSAGE_world, true, on_world},
@@ -461,6 +468,7 @@ static const struct {
         {SCN_MESSAGE_tag, true, on_tag},
         {SCN_MESSAGE_tags, true, on_history},
         {SCN_MESSAGE_blame, true, on_blame},
+        {SCN_MESSAGE_fork, true, on_fork},
 };
 
 bool scn_handle(struct scn_session *session, const struct scn_message *message)

@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "server/core.h"
+#include "server/restore.h"
 #include "server/undo.h"
 
 #include <stdio.h>
@@ -67,6 +68,7 @@ void scn_session_destroy(struct scn_session *session)
         free_queue(session->staged_first);
         free_outbox(session);
         scn_undo_destroy(session->undo);
+        scn_restore_destroy(session->restore);
         scn_frame_reader_finish(&session->reader);
         *(session->previous != NULL ? &session->previous->next : &server->sessions) = session->next;
         if (session->next != NULL) {
@@ -392,7 +394,8 @@ void scn_session_use_number(struct scn_session *session, uint64_t number)
 void scn_session_reject(
         struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text)
 {
-        const bool has_number = kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
+        const bool has_number = kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo ||
+                kind == SCN_MESSAGE_restore;
         if (!has_number || request == SCN_ABSENT) {
                 scn_session_fail(session, request, error, text);
                 return;

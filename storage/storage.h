@@ -111,6 +111,9 @@ SCN_NODISCARD enum scn_error scn_storage_draft(const struct scn_storage *storage
 SCN_NODISCARD enum scn_error scn_storage_publish(const struct scn_storage *storage, struct scn_journal *journal,
         struct scn_slice name, struct scn_storage_fault *fault);
 
+/* The same, without a name: nothing stays of the draft. */
+void scn_storage_discard(const struct scn_storage *storage, struct scn_journal *journal);
+
 /* These three want the document closed, else SCN_E_STORAGE_BUSY; a damaged document can be deleted, undeleted and
  * renamed like any. Errors: SCN_E_NO_DOCUMENT, SCN_E_DOCUMENT_EXISTS, SCN_E_BAD_NAME. */
 

@@ -230,6 +230,8 @@ int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 int scn_ctl_run_tag(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_blame(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_restore(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_fork(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_ping(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 
 #endif

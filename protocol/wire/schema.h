@@ -133,6 +133,16 @@
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, REF, node, M, "the node")
 
+#define SCN_FIELDS_OF_restore(F, m)                                                                                    \
+        F(m, UINT, number, M, "the client's number, as for an edit")                                                   \
+        F(m, RAW, at, M, "revision, time or tag")                                                                      \
+        F(m, REF, node, O, "only this subtree; absent: the document")
+
+#define SCN_FIELDS_OF_fork(F, m)                                                                                       \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, RAW, at, O, "revision, time or tag; absent: the durable revision")                                        \
+        F(m, TEXT, to, M, "name of the new document")
+
 #define SCN_FIELDS_OF_welcome(F, m)                                                                                    \
         F(m, UINT, version, M, "protocol version spoken from now on")                                                  \
         F(m, UINT, session, M, "number of the session")                                                                \
@@ -214,6 +224,8 @@
         X(25, tag, SERVER, 1, 512, "gives a revision a name, or takes it away")                                        \
         X(26, tags, SERVER, 1, 64, "all tags")                                                                         \
         X(27, blame, SERVER, 1, 4096, "who set each field of a node")                                                  \
+        X(28, restore, SERVER, 1, 4096, "brings back what a revision was, as a new one")                               \
+        X(29, fork, SERVER, 1, 4096, "a new document out of this one")                                                 \
         X(64, welcome, CLIENT, 1, 4096, "answers hello")                                                               \
         X(65, opened, CLIENT, 1, 4096, "answers open")                                                                 \
         X(66, applied, CLIENT, 1, 0, "an edit, undo or redo is durable")                                               \

@@ -176,6 +176,15 @@ enum scn_error scn_storage_publish(const struct scn_storage *storage, struct scn
         return error;
 }
 
+void scn_storage_discard(const struct scn_storage *storage, struct scn_journal *journal)
+{
+        struct sim_document *document = journal->document;
+        scn_journal_close(journal);
+        if (document != NULL) {
+                sim_store_drop(storage->disk, document);
+        }
+}
+
 enum scn_error scn_journal_state(
         struct scn_journal *journal, struct scn_journal_state *state_out, struct scn_storage_fault *fault)
 {

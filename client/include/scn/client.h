@@ -254,6 +254,11 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_undo(
 SCN_API SCN_NODISCARD enum scn_error scn_client_redo(
         struct scn_client *client, const struct scn_undo *undo, scn_result_fn callback, void *data);
 
+/* What the document (or, with `node`, a subtree that was there then and is there now) was at a revision, time or tag is
+ * brought back, as a step that can be undone. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_restore(
+        struct scn_client *client, const char *at, struct scn_target node, scn_result_fn callback, void *data);
+
 /* --- Views --- */
 
 /* Why the view changed. */
@@ -452,6 +457,9 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_tag(
         struct scn_client *client, const char *name, const scn_revision *rev, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_untag(
         struct scn_client *client, const char *name, scn_answer_fn callback, void *data);
+/* A new document named `to`, as the open one was at a revision, time or tag (NULL: as it is). */
+SCN_API SCN_NODISCARD enum scn_error scn_client_fork(
+        struct scn_client *client, const char *at, const char *to, scn_answer_fn callback, void *data);
 /* Who set each field of a node that is there. */
 SCN_API SCN_NODISCARD enum scn_error scn_client_blame(
         struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data);

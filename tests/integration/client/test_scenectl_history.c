@@ -144,3 +144,49 @@ SCN_TEST_WITH(scenectl_history, logs_and_replays_between_tags_and_of_one_author,
         cr_assert_null(strstr(output, "\"to\":3"));
         serve_finish(&serve);
 }
+
+SCN_TEST_WITH(scenectl_history, restores_what_was_and_undoes_it, .timeout = 60)
+{
+        struct serve serve;
+        char then[33];
+        char now[33];
+        make_scene(&serve);
+        cr_assert_eq(RUN(&serve, "digest", "isle"), 0);
+        keep_digest(then);
+        cr_assert_eq(RUN(&serve, "tag", "isle", "good"), 0);
+        cr_assert_eq(RUN(&serve, "rm", "isle", "/Boat/Lamp"), 0);
+        cr_assert_eq(RUN(&serve, "rename-node", "isle", "/Boat", "Ship"), 0);
+        cr_assert_eq(RUN(&serve, "restore", "isle", "good"), 0);
+        cr_assert_str_eq(output, "{\"rev\":5,\"restored\":2,\"applied\":2}\n");
+        cr_assert_eq(RUN(&serve, "digest", "isle"), 0);
+        keep_digest(now);
+        cr_assert_str_eq(now, then);
+        cr_assert_eq(RUN(&serve, "undo", "isle"), 0);
+        expect_part("\"steps\":[5]");
+        cr_assert_eq(RUN(&serve, "restore", "isle", "2", "--node", "/Ship"), 0);
+        expect_part("\"rev\":7");
+        cr_assert_eq(RUN(&serve, "restore", "isle", "99"), 1);
+        expect_part("\"future\"");
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(scenectl_history, forks_a_document, .timeout = 60)
+{
+        struct serve serve;
+        char then[33];
+        char now[33];
+        make_scene(&serve);
+        cr_assert_eq(RUN(&serve, "digest", "isle", "--at", "1"), 0);
+        keep_digest(then);
+        cr_assert_eq(RUN(&serve, "fork", "isle", "--at", "1", "second"), 0);
+        cr_assert_str_eq(output, "{\"doc\":\"second\",\"rev\":1}\n");
+        cr_assert_eq(RUN(&serve, "digest", "second"), 0);
+        keep_digest(now);
+        cr_assert_str_eq(now, then);
+        cr_assert_eq(RUN(&serve, "info", "second"), 0);
+        expect_part("\"forked_at\":1");
+        cr_assert_eq(RUN(&serve, "verify", "second"), 0);
+        cr_assert_eq(RUN(&serve, "fork", "isle", "second"), 1);
+        expect_part("\"document_exists\"");
+        serve_finish(&serve);
+}

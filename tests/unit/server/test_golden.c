@@ -231,6 +231,11 @@ static void give_names(struct talk *talk)
         hear(talk, "answer/tags");
         say(talk, "blame");
         hear(talk, "answer/blame");
+        say(talk, "restore");
+        hear(talk, "applied/restore");
+        (void)peer_expect(&talk->peer, SCN_MESSAGE_delta);
+        say(talk, "fork");
+        hear(talk, "answer/fork");
 }
 
 SCN_TEST(golden, is_what_a_server_says)

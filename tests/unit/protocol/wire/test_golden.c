@@ -318,6 +318,15 @@ SCN_TEST(golden, questions)
         message = make(SCN_MESSAGE_tags);
         message.as.tags.request = 21;
         expect_message("tags", &message);
+        message = make(SCN_MESSAGE_restore);
+        message.as.restore.number = 10;
+        message.as.restore.at = (struct scn_slice){(const uint8_t *)"\x01", 1};
+        expect_message("restore", &message);
+        message = make(SCN_MESSAGE_fork);
+        message.as.fork.request = 23;
+        message.as.fork.at = (struct scn_slice){(const uint8_t *)"\x01", 1};
+        message.as.fork.to = scene_text("older");
+        expect_message("fork", &message);
         message = make(SCN_MESSAGE_blame);
         message.as.blame.request = 22;
         message.as.blame.node = by_uid(BOAT);
