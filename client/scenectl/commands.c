@@ -56,7 +56,7 @@ const struct scn_ctl_command scn_ctl_commands[] = {
         {"tag", "DOC [NAME [REV]]", "give a revision a name, the last one if none is said", 1, 3,
                 BIT(list) | BIT(remove), scn_ctl_run_tag},
         {"digest", "DOC [NODE]", "digest of a document or subtree", 1, 2, BIT(at), scn_ctl_run_digest},
-        {"verify", "DOC...", "have the journal replayed and compared", 1, UINT_MAX, 0, scn_ctl_run_verify},
+        {"verify", "DOC|FILE...", "read and replay all of it, and compare; a file, with / or .scene, without a server", 1, UINT_MAX, 0, scn_ctl_run_verify},
         {"backup", "DOC FILE", "copy a document's file, while it is in use; FILE -: standard output", 2, 2, 0,
                 scn_ctl_run_backup},
         {"ping", "", "is the server there", 0, 0, 0, scn_ctl_run_ping},

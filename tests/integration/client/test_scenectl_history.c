@@ -6,6 +6,7 @@
 #include "tests/lib/serve.h"
 #include "tests/lib/test.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -188,5 +189,47 @@ SCN_TEST_WITH(scenectl_history, forks_a_document, .timeout = 60)
         cr_assert_eq(RUN(&serve, "verify", "second"), 0);
         cr_assert_eq(RUN(&serve, "fork", "isle", "second"), 1);
         expect_part("\"document_exists\"");
+        serve_finish(&serve);
+}
+
+/* Damage that SQLite itself does not see. */
+static void spoil(const char *path, const char *sql)
+{
+        sqlite3 *handle;
+        cr_assert_eq(sqlite3_open(path, &handle), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(handle));
+        cr_assert_eq(sqlite3_close(handle), SQLITE_OK);
+}
+
+SCN_TEST_WITH(scenectl_history, verifies_files_with_and_without_a_daemon, .timeout = 60)
+{
+        struct serve serve;
+        char live[33];
+        char file[33];
+        char path[SCN_DAEMON_PATH_BYTES + 32];
+        char copy[SCN_DAEMON_PATH_BYTES + 32];
+        make_scene(&serve);
+        (void)snprintf(path, sizeof path, "%s/data/isle.scene", serve.daemon.folder);
+        (void)snprintf(copy, sizeof copy, "%s/copy.scene", serve.daemon.folder);
+        cr_assert_eq(RUN(&serve, "digest", "isle"), 0);
+        keep_digest(live);
+        cr_assert_eq(RUN(&serve, "verify", path), 0);
+        expect_part("\"rev\":2,");
+        expect_part("\"ok\":true");
+        keep_digest(file);
+        cr_assert_str_eq(file, live);
+        cr_assert_eq(RUN(&serve, "backup", "isle", copy), 0);
+        serve_kill(&serve);
+        cr_assert_eq(RUN(&serve, "verify", copy), 0);
+        keep_digest(file);
+        cr_assert_str_eq(file, live);
+        spoil(copy, "UPDATE transactions SET after = zeroblob(length(after)) WHERE rev = 2");
+        cr_assert_eq(RUN(&serve, "verify", copy, path), 1);
+        expect_part("\"corrupt\"");
+        expect_part("revision 2: ");
+        expect_part("\"ok\":true");
+        cr_assert_eq(RUN(&serve, "verify", "./nothing.scene"), 1);
+        serve_start(&serve);
+        cr_assert_eq(RUN(&serve, "verify", "isle"), 0);
         serve_finish(&serve);
 }
