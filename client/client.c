@@ -88,6 +88,8 @@ static void init(struct scn_client *client, const struct scn_client_options *opt
         scn_frame_reader_init(&client->reader);
         scn_buffer_init(&client->output, OUTPUT_BYTES_MAX);
         scn_buffer_init(&client->scratch, SCRATCH_BYTES_MAX);
+        scn_buffer_init(&client->own.presence, SCN_LIVE_presence_bytes_max);
+        scn_buffer_init(&client->own.sent, SCN_LIVE_presence_bytes_max);
         TAILQ_INIT(&client->tasks);
         TAILQ_INIT(&client->accepted);
         TAILQ_INIT(&client->failed);
@@ -161,6 +163,9 @@ void scn_client_destroy(struct scn_client *client)
         scn_frame_reader_finish(&client->reader);
         scn_buffer_finish(&client->output);
         scn_buffer_finish(&client->scratch);
+        scn_buffer_finish(&client->own.presence);
+        scn_buffer_finish(&client->own.sent);
+        scn_free(client->own.previews);
         scn_free(client->document);
         scn_free(client->author_wanted);
         scn_free(client->token);
@@ -269,6 +274,7 @@ static enum scn_error greet(struct scn_client *client)
         message.as.hello.name = slice_of(client->author_wanted);
         message.as.hello.token = slice_of(client->token);
         message.as.hello.agent = slice_of(client->agent);
+        message.as.hello.ping = SCN_CLIENT_PING_S;
         enum scn_error error = scn_buffer_append(&client->output, scn_preface, SCN_PREFACE_BYTES);
         if (error == SCN_OK) {
                 error = scn_client_send(client, &message);
@@ -302,6 +308,7 @@ enum scn_error scn_client_connect(struct scn_client *client, uint64_t now_ms)
         forget_connection(client);
         client->now_ms = now_ms;
         client->heard_ms = now_ms;
+        client->sent_ms = now_ms;
         client->has_failure = false;
         const enum scn_error error = greet(client);
         if (error == SCN_OK) {
@@ -336,6 +343,7 @@ void scn_client_disconnect(struct scn_client *client, uint64_t now_ms)
         scn_client_set_state(client, SCN_CLIENT_OFFLINE);
         plan_reconnect(client);
         scn_client_unsend(client);
+        scn_client_unsend_own(client);
         struct scn_view *view;
         TAILQ_FOREACH(view, &client->views, link)
         {
@@ -405,6 +413,7 @@ void scn_client_sent(struct scn_client *client, size_t bytes)
 {
         SCN_ASSERT(bytes <= client->output.size - client->output_at);
         client->output_at += bytes;
+        client->sent_ms = bytes > 0 ? client->now_ms : client->sent_ms;
 }
 
 /* --- Time --- */
@@ -414,15 +423,27 @@ static uint64_t later(uint64_t a, uint64_t b)
         return a > b ? a : b;
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+        return a < b ? a : b;
+}
+
+/* The server is promised to hear something; what waits in the output is as good. */
+static uint64_t say_at_ms(const struct scn_client *client)
+{
+        return client->output.size > client->output_at ? UINT64_MAX : client->sent_ms + SCN_CLIENT_ASK_AFTER_MS;
+}
+
 static uint64_t alarm_ms(const struct scn_client *client)
 {
         switch (client->state) {
         case SCN_CLIENT_GREETING:
                 return client->state_since_ms + SCN_CLIENT_GREETING_MS;
         case SCN_CLIENT_OPEN:
-                return client->ping == SCN_ABSENT
-                        ? client->heard_ms + SCN_CLIENT_ASK_AFTER_MS
-                        : later(client->heard_ms, client->asked_ms) + SCN_CLIENT_DEAD_AFTER_MS;
+                return sooner(say_at_ms(client),
+                        client->ping == SCN_ABSENT
+                                ? client->heard_ms + SCN_CLIENT_ASK_AFTER_MS
+                                : later(client->heard_ms, client->asked_ms) + SCN_CLIENT_DEAD_AFTER_MS);
         case SCN_CLIENT_OFFLINE:
         case SCN_CLIENT_ENDED:
                 break;
@@ -441,11 +462,12 @@ static void keep_alive(struct scn_client *client)
         if (client->is_broken || client->now_ms < alarm_ms(client)) {
                 return;
         }
-        if (client->state == SCN_CLIENT_OPEN && client->ping == SCN_ABSENT) {
+        const bool must_say = client->now_ms >= say_at_ms(client);
+        if (client->state == SCN_CLIENT_OPEN && (client->ping == SCN_ABSENT || must_say)) {
                 struct scn_message message;
                 scn_message_init(&message, SCN_MESSAGE_ping);
+                client->asked_ms = client->ping == SCN_ABSENT ? client->now_ms : client->asked_ms;
                 client->ping = ++client->numbers;
-                client->asked_ms = client->now_ms;
                 message.as.ping.request = client->ping;
                 if (scn_client_send(client, &message) != SCN_OK) {
                         client->ping = SCN_ABSENT;

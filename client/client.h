@@ -7,6 +7,7 @@
  * share. Nobody else includes it. */
 
 #include "client/event.h"
+#include "client/live.h"
 #include "client/mirror.h"
 #include "client/task.h"
 #include "protocol/base/assert.h"
@@ -18,6 +19,8 @@
 /* Nothing heard for so long: ask. Nothing heard for so long after that: the connection is dead. */
 #define SCN_CLIENT_ASK_AFTER_MS 15000u
 #define SCN_CLIENT_DEAD_AFTER_MS 30000u
+/* The server is promised to hear something this often; it waits for twice as long. */
+#define SCN_CLIENT_PING_S 20u
 /* A server that answers a greeting later than this is not one. */
 #define SCN_CLIENT_GREETING_MS 20000u
 /* First, and longest, pause before connecting again; doubled each time, and spread by up to a half. */
@@ -64,6 +67,11 @@ struct scn_view {
         struct scn_told *queue_first; /* events to be told by the next dispatch */
         struct scn_told *queue_last;
         bool has_lost_event;
+        struct scn_worlds *worlds; /* owned; NULL: it is a view of nodes */
+        scn_worlds_fn on_worlds;
+        struct scn_live_tables live;
+        uint32_t live_mask; /* changed, to be told by the next dispatch */
+        scn_live_fn on_live;
         /* Replay: what the next delta belongs to. */
         uint64_t time_us;
         char author[256];
@@ -98,6 +106,7 @@ struct scn_client {
         uint64_t now_ms;
         uint64_t state_since_ms;
         uint64_t heard_ms;
+        uint64_t sent_ms;
         uint64_t asked_ms; /* when the ping under way was sent */
         uint64_t connect_at_ms;
         uint32_t pause_ms;
@@ -131,6 +140,7 @@ struct scn_client {
         uint32_t pending_count;
         struct scn_view_queue views;
         struct scn_draft_queue drafts;
+        struct scn_live_own own; /* presence and previews */
 };
 
 /* --- client.c --- */
@@ -161,6 +171,28 @@ void scn_client_sweep_accepted(struct scn_client *client);
 struct scn_task *scn_client_find_number(struct scn_client *client, uint64_t number);
 struct scn_task *scn_client_find_request(struct scn_client *client, uint64_t request);
 void scn_client_remove_task(struct scn_client *client, struct scn_task *task);
+
+/* --- live.c --- */
+
+/* Sends what is due of presence and previews; false: nothing is. */
+bool scn_client_send_own(struct scn_client *client);
+/* The connection is gone: what runs is sent again on the next one. */
+void scn_client_unsend_own(struct scn_client *client);
+/* An edit is handed in; it was accepted, or was not. */
+void scn_client_own_submitted(struct scn_client *client, const struct scn_task *task);
+void scn_client_own_answered(struct scn_client *client, const struct scn_task *task, bool is_accepted);
+SCN_NODISCARD enum scn_error scn_view_take_live(struct scn_view *view, const struct scn_message_live *live);
+/* There is nothing of it any more. */
+void scn_view_clear_live(struct scn_view *view);
+
+/* --- worlds.c --- */
+
+/* NULL: out of memory. */
+struct scn_worlds *scn_worlds_create(void);
+/* NULL is allowed. */
+void scn_worlds_destroy(struct scn_worlds *worlds);
+/* Takes a delta, or a part of one, and tells what has changed. SCN_E_BAD_DELTA, SCN_E_NO_MEMORY. */
+SCN_NODISCARD enum scn_error scn_worlds_take(struct scn_view *view, const struct scn_message_delta *delta);
 
 /* --- handle.c --- */
 

@@ -564,6 +564,7 @@ enum scn_error scn_draft_submit(struct scn_draft *draft, scn_result_fn callback,
                         *edit_out = task->edit;
                 }
                 scn_client_add_task(client, task);
+                scn_client_own_submitted(client, task);
                 scn_client_show(client, task);
         }
         scn_draft_destroy(draft);

@@ -86,6 +86,7 @@ static enum scn_error handle_applied(struct scn_client *client, const struct scn
                 return SCN_OK; /* one that took an answered number's place */
         }
         scn_client_remove_task(client, task);
+        scn_client_own_answered(client, task, true);
         task->is_accepted = true;
         task->rev = applied->rev;
         task->history = client->history;
@@ -128,6 +129,7 @@ static enum scn_error handle_refused(struct scn_client *client, const struct scn
         }
         scn_client_remove_task(client, task);
         if (task->kind == SCN_TASK_EDIT) {
+                scn_client_own_answered(client, task, false);
                 scn_client_unshow(client, task, &failure);
         }
         const struct scn_result result = {.edit = task->edit, .failure = &failure};
@@ -180,6 +182,10 @@ static enum scn_error handle_failed(struct scn_client *client, const struct scn_
         const struct scn_failure failure = scn_failure_told(failed->code, failed->text);
         if (client->state == SCN_CLIENT_GREETING && failed->request == client->open_request) {
                 end_or_break(client, failed->code, &failure);
+                return SCN_OK;
+        }
+        /* About a presence or preview: both sides have the same limits, but the newest counts, not each. */
+        if (failed->request == SCN_ABSENT && !failed->closes && client->own.has_spoken) {
                 return SCN_OK;
         }
         if (failed->request == SCN_ABSENT || failed->closes) {
@@ -275,6 +281,7 @@ static enum scn_error handle_viewed(struct scn_client *client, const struct scn_
         struct scn_view *view = scn_client_find_view_request(client, viewed->request);
         if (view != NULL) {
                 view->is_viewed = true;
+                scn_view_clear_live(view);
                 view->request = SCN_ABSENT;
         }
         return SCN_OK;
@@ -288,6 +295,14 @@ static enum scn_error handle_delta(struct scn_client *client, const struct scn_m
                 scn_client_sweep_accepted(client);
         }
         return SCN_OK;
+}
+
+static enum scn_error handle_live(struct scn_client *client, const struct scn_message_live *live)
+{
+        struct scn_view *view = scn_client_find_view(client, live->view);
+        const enum scn_error error = view == NULL ? SCN_OK : scn_view_take_live(view, live);
+        scn_client_tell_views(client);
+        return error;
 }
 
 enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice payload)
@@ -321,6 +336,8 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
                 return handle_viewed(client, &message.as.viewed);
         case SCN_MESSAGE_answer:
                 return handle_answer(client, &message.as.answer);
+        case SCN_MESSAGE_live:
+                return handle_live(client, &message.as.live);
         case SCN_MESSAGE_hello:
         case SCN_MESSAGE_open:
         case SCN_MESSAGE_edit:
@@ -341,6 +358,10 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
         case SCN_MESSAGE_verify:
         case SCN_MESSAGE_backup:
         case SCN_MESSAGE_ping:
+        case SCN_MESSAGE_presence:
+        case SCN_MESSAGE_preview:
+        case SCN_MESSAGE_lock:
+        case SCN_MESSAGE_unlock:
         case SCN_MESSAGE_tag:
         case SCN_MESSAGE_tags:
         case SCN_MESSAGE_blame:

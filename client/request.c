@@ -211,6 +211,63 @@ enum scn_error scn_client_kick(struct scn_client *client, uint64_t session, scn_
         return ask(client, &message, callback, data);
 }
 
+/* --- Locks --- */
+
+static struct scn_slice spell_nodes(struct scn_buffer *refs, const struct scn_target *nodes, size_t nodes_count)
+{
+        struct scn_packer packer = scn_packer_to(refs);
+        scn_pack_array(&packer, (uint32_t)nodes_count);
+        for (size_t i = 0; i < nodes_count; i++) {
+                const struct scn_node_ref ref = scn_ref_of_target(nodes[i]);
+                scn_pack_ref(&packer, &ref);
+        }
+        return packer.error == SCN_OK ? (struct scn_slice){refs->data, (uint32_t)refs->size}
+                                      : (struct scn_slice){NULL, 0};
+}
+
+enum scn_error scn_client_lock(struct scn_client *client, const struct scn_target *nodes, size_t nodes_count,
+        const struct scn_lock *lock, scn_answer_fn callback, void *data)
+{
+        struct scn_lock full = SCN_LOCK_INIT;
+        struct scn_message message;
+        struct scn_buffer refs;
+        if (lock != NULL) {
+                SCN_ASSERT(lock->size >= sizeof lock->size && lock->size <= sizeof full);
+                memcpy(&full, lock, lock->size);
+        }
+        scn_buffer_init(&refs, SCN_MESSAGE_BYTES_MAX);
+        scn_message_init(&message, SCN_MESSAGE_lock);
+        message.as.lock.nodes = spell_nodes(&refs, nodes, nodes_count);
+        message.as.lock.request = ++client->numbers;
+        message.as.lock.ttl = or_absent(full.ttl_s);
+        message.as.lock.mask = or_absent(full.mask);
+        message.as.lock.subtree = full.has_subtree;
+        const enum scn_error error =
+                message.as.lock.nodes.data == NULL ? SCN_E_NO_MEMORY : ask(client, &message, callback, data);
+        scn_buffer_finish(&refs);
+        return error;
+}
+
+enum scn_error scn_client_unlock(struct scn_client *client, const struct scn_target *nodes, size_t nodes_count,
+        scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        struct scn_buffer refs;
+        scn_buffer_init(&refs, SCN_MESSAGE_BYTES_MAX);
+        scn_message_init(&message, SCN_MESSAGE_unlock);
+        message.as.unlock.request = ++client->numbers;
+        if (nodes_count > 0) {
+                message.as.unlock.nodes = spell_nodes(&refs, nodes, nodes_count);
+        }
+        const enum scn_error error = nodes_count > 0 && message.as.unlock.nodes.data == NULL
+                ? SCN_E_NO_MEMORY
+                : ask(client, &message, callback, data);
+        scn_buffer_finish(&refs);
+        return error;
+}
+
+/* --- Plain questions --- */
+
 /* For questions that are no more than their number; their messages are all of one shape. */
 static enum scn_error ask_plainly(
         struct scn_client *client, enum scn_message_kind kind, scn_answer_fn callback, void *data)

@@ -187,6 +187,9 @@ bool scn_client_send_next(struct scn_client *client)
         if (view != NULL) {
                 return scn_view_send_request(view) == SCN_OK;
         }
+        if (!is_urgent && scn_client_send_own(client)) {
+                return true;
+        }
         if (task == NULL) {
                 return false;
         }
@@ -223,6 +226,7 @@ void scn_client_fail_task(struct scn_client *client, struct scn_task *task, cons
                 task->failure->detail = (struct scn_slice){NULL, 0};
         }
         if (task->kind == SCN_TASK_EDIT) {
+                scn_client_own_answered(client, task, false);
                 scn_client_unshow(client, task, failure);
         }
         TAILQ_INSERT_TAIL(&client->failed, task, link);

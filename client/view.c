@@ -64,6 +64,8 @@ void scn_view_free(struct scn_view *view)
         scn_buffer_finish(&view->replay_from);
         scn_buffer_finish(&view->replay_to);
         scn_free(view->replay_author);
+        scn_view_clear_live(view);
+        scn_worlds_destroy(view->worlds);
         scn_free(view->end);
         scn_free(view->path);
         scn_free(view);
@@ -125,13 +127,25 @@ void scn_view_options_init(struct scn_view_options *options)
 enum scn_error scn_view_create(
         struct scn_client *client, const struct scn_view_options *options, struct scn_view **view_out)
 {
-        struct scn_view *view = scn_view_make(client, options->mask);
+        /* A program built against an older library knows fewer options. */
+        struct scn_view_options full = SCN_VIEW_OPTIONS_INIT;
+        SCN_ASSERT(options->size >= sizeof options->size && options->size <= sizeof full);
+        memcpy(&full, options, options->size);
+        struct scn_view *view = scn_view_make(client, full.mask);
         if (view == NULL) {
                 return SCN_E_NO_MEMORY;
         }
-        view->rate = options->rate == 0 ? SCN_ABSENT : options->rate;
-        const enum scn_error error =
-                scn_view_begin(view, options->root, options->on_change, options->on_end, options->data);
+        view->rate = full.rate == 0 ? SCN_ABSENT : full.rate;
+        view->on_live = full.on_live;
+        view->on_worlds = full.on_worlds;
+        if ((full.mask & (SCN_MASK_DURABLE | SCN_MASK_WORLD)) == SCN_MASK_WORLD) {
+                view->worlds = scn_worlds_create();
+                if (view->worlds == NULL) {
+                        scn_view_free(view);
+                        return SCN_E_NO_MEMORY;
+                }
+        }
+        const enum scn_error error = scn_view_begin(view, full.root, full.on_change, full.on_end, full.data);
         if (error == SCN_OK) {
                 *view_out = view;
         }
@@ -300,6 +314,11 @@ static void tell_queue(struct scn_view *view)
                 view->has_lost_event = false;
                 tell(view, &lost);
         }
+        const uint32_t live_mask = view->live_mask;
+        view->live_mask = 0;
+        if (live_mask != 0 && view->on_live != NULL && !view->is_dead) {
+                view->on_live(view, live_mask, view->data);
+        }
         if (view->end != NULL) {
                 tell_end(view);
         }
@@ -319,7 +338,7 @@ bool scn_client_has_news(const struct scn_client *client)
         const struct scn_view *view;
         TAILQ_FOREACH(view, &client->views, link)
         {
-                if (view->queue_first != NULL || view->has_lost_event || view->end != NULL) {
+                if (view->queue_first != NULL || view->has_lost_event || view->end != NULL || view->live_mask != 0) {
                         return true;
                 }
         }
@@ -333,7 +352,7 @@ void scn_client_show(struct scn_client *client, struct scn_task *task)
         struct scn_view *view;
         TAILQ_FOREACH(view, &client->views, link)
         {
-                if (view->is_replay || view->is_dead || view->is_ended) {
+                if (view->is_replay || view->worlds != NULL || view->is_dead || view->is_ended) {
                         continue;
                 }
                 struct scn_told told;
@@ -469,6 +488,7 @@ void scn_view_unsend(struct scn_view *view)
         view->is_asked = false;
         view->request = SCN_ABSENT;
         scn_mirror_forget_parts(&view->mirror);
+        scn_view_clear_live(view);
         if (view->is_ended || !was_asked) {
                 return;
         }
@@ -514,6 +534,13 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
         struct scn_client *client = view->client;
         /* What was under way when the view was asked for anew belongs to what it is not any more. */
         if (view->is_ended || !view->is_viewed || delta->back > delta->to) {
+                return;
+        }
+        if (view->worlds != NULL) {
+                const enum scn_error error = scn_worlds_take(view, delta);
+                if (error != SCN_OK) {
+                        doubt(view, error);
+                }
                 return;
         }
         struct scn_task_queue none = TAILQ_HEAD_INITIALIZER(none);

@@ -79,10 +79,10 @@ static void drop_redo(struct scn_steps *steps, scn_revision step)
         }
 }
 
-/* The older half goes when there are too many. */
+/* The oldest beyond what is promised go when there are too many. */
 static void forget_oldest(struct scn_steps *steps)
 {
-        const size_t dropped = steps->all_count / 2;
+        const size_t dropped = steps->all_count - SCN_UNDO_STEPS_MAX;
         const scn_revision oldest = steps->all[dropped].first;
         size_t kept = 0;
         steps->all_count -= dropped;
@@ -160,7 +160,7 @@ void scn_author_note_edit(struct scn_author *author, scn_revision step, scn_revi
         SCN_ASSERT(steps->all_count < steps->all_capacity && steps->undo_count < steps->undo_capacity);
         steps->all[steps->all_count++] = (struct scn_step){step, revision};
         steps->undo[steps->undo_count++] = step;
-        if (steps->all_count > SCN_UNDO_STEPS_MAX) {
+        if (steps->all_count > SCN_UNDO_STEPS_MAX + SCN_UNDO_STEPS_MAX / 4) {
                 forget_oldest(steps);
         }
 }

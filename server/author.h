@@ -9,7 +9,7 @@
 
 #include "storage/storage.h"
 
-/* Steps kept for an author; older ones cannot be named any more. */
+/* Steps kept for an author, at least; older ones cannot be named any more. */
 #define SCN_UNDO_STEPS_MAX 10000u
 
 /* Steps that one undo or redo can ask for. */

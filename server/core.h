@@ -37,6 +37,7 @@
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
+#define SCN_SAID_BYTES_MAX 1024u          /* of a reason, for people */
 #define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
 #define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
 #define SCN_SNAPSHOT_IDLE_MS 10000u       /* so long a snapshot waits for who joins next */
@@ -47,6 +48,8 @@
 #define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
+#define SCN_PING_S_MAX 3600u      /* of what a client may promise */
+#define SCN_SILENT_PROMISES 2u    /* of the time promised, without anything arriving */
 #define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
 
 /* Something that waits to be sent: bytes shared with other sessions, or one's own. */
@@ -75,6 +78,13 @@ struct scn_view {
         bool is_fresh;        /* nothing sent yet, or the horizon has passed the cursor */
         uint32_t interval_ms; /* of its rate; 0: none */
         uint64_t next_ms;     /* not before */
+        /* Volatile channels (live.h): a cursor in the room's count, and the state of the tree it was told in. */
+        uint64_t live_cursor;
+        scn_revision live_revision;
+        scn_node_id live_root; /* its root's life; 0: there was none */
+        uint64_t live_sent_ms;
+        uint32_t live_mask; /* which of them it is to be told of */
+        bool is_live_fresh; /* nothing sent yet: all there is */
 };
 
 /* Views that share encodings: an observer of the room's `published`, with its channels as mask. */
@@ -108,6 +118,8 @@ struct scn_session {
         uint64_t number;
         enum scn_session_state state;
         uint64_t began_ms;
+        uint64_t heard_ms;    /* when something last arrived, or nothing was read */
+        uint64_t promised_ms; /* the client sends something at least this often; 0: it did not say so */
 
         struct scn_uid client;
         uint8_t author[SCN_AUTHOR_BYTES_MAX];
@@ -149,6 +161,12 @@ struct scn_session {
 
         struct scn_backup_stream *backup; /* being sent; NULL: none */
 
+        struct scn_live_entry *presence;  /* in the room's list; NULL: none */
+        struct scn_live_entry **previews; /* by node id */
+        size_t previews_count;
+        size_t previews_capacity;
+        uint32_t locks_count;
+
         struct scn_view *views;
         uint32_t views_count;
         bool may_send;     /* had drained when the publish point came: its views get their deltas */
@@ -174,6 +192,8 @@ struct scn_entry {
 struct scn_batch;          /* turn.c */
 struct scn_checkpoint_job; /* upkeep.c */
 struct scn_backup_stream;  /* backup.c */
+struct scn_live;           /* live.h */
+struct scn_live_entry;
 
 enum scn_room_state {
         SCN_ROOM_OPENING,
@@ -202,6 +222,7 @@ struct scn_room {
         struct scn_observable *published;
         struct scn_view_group *groups;
         uint64_t views_due_ms;                 /* when a view's rate lets it be served next; 0: nothing waits */
+        struct scn_live *live;                 /* NULL: there has been nothing volatile yet */
         uint32_t jobs_count;                   /* other jobs under way that name this room */
         struct scn_checkpoint_job *checkpoint; /* under way, beside all else; NULL: none */
         uint64_t checkpoint_bytes;             /* size of the newest one; 0: there is none */
@@ -349,11 +370,43 @@ void scn_view_stop(struct scn_session *session, uint64_t number);
 void scn_view_stop_all(struct scn_session *session);
 /* Sends every view of a drained session what it lacks; only while the room is settled. */
 void scn_view_catch_up(struct scn_session *session);
+/* Sends one view what it lacks, unless that has to wait; only while the room is settled. */
+void scn_view_serve(struct scn_view *view);
 /* Serves views that waited for their time. */
 void scn_view_serve_due(struct scn_room *room);
 /* Snapshots that nobody has joined for a while go; `is_pressed`: all that nobody is being sent. */
 void scn_view_drop_snapshots(struct scn_room *room, bool is_pressed);
 /* At the publish point: tells the groups which channels changed. */
 void scn_view_publish(struct scn_room *room, uint32_t mask);
+
+/* --- live.c --- */
+/* What time has ended, and views that are to be told; call in every turn. */
+void scn_live_turn(struct scn_room *room);
+/* When scn_live_turn() has something to do; UINT64_MAX: not by time alone. */
+uint64_t scn_live_due_ms(const struct scn_room *room);
+/* The session leaves: what it showed goes, its locks stay for a grace. */
+void scn_live_leave(struct scn_session *session);
+/* An edit of the session was applied and is about to be stored. */
+void scn_live_note_applied(struct scn_session *session, const struct scn_changes *changes);
+/* At the publish point, for each edit: before its changes are settled. */
+void scn_live_note_published(struct scn_room *room, const struct scn_changes *changes);
+/* At the publish point, when all edits are noted and the views have their deltas; `mask`: channels changed. */
+void scn_live_publish(struct scn_room *room, uint32_t mask);
+/* The batch was taken back. */
+void scn_live_take_back(struct scn_room *room);
+
+/* --- live_view.c --- */
+/* Tells every view that may be told (scn_session.may_send) what it lacks; only while the room is settled. */
+void scn_live_tell(struct scn_room *room);
+/* A view has begun. */
+void scn_live_begin_view(struct scn_view *view);
+/* The session has drained. */
+void scn_live_go_on(struct scn_session *session);
+
+/* --- lock.c --- */
+/* Whether an edit that was just applied touched what another author has locked. SCN_E_LOCKED: it did, and must be
+ * taken back; *refusal_out says where and whose, borrowing from the lock. */
+SCN_NODISCARD enum scn_error scn_lock_check(
+        const struct scn_session *session, const struct scn_changes *changes, struct scn_refusal *refusal_out);
 
 #endif

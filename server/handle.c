@@ -7,6 +7,7 @@
 #include "server/core.h"
 #include "server/fork.h"
 #include "server/history.h"
+#include "server/live.h"
 #include "server/tag.h"
 
 #include <string.h>
@@ -23,11 +24,11 @@ static void pack_limits(struct scn_packer *packer, const struct scn_limits *limi
         static const struct {
                 const char *name;
                 uint64_t value;
-        } own[] = {
-                {"message_bytes_max", SCN_MESSAGE_BYTES_MAX},
-                {"edit_bytes_max", SCN_STAGED_BYTES_MAX},
-                {"views_max", SCN_VIEWS_PER_SESSION_MAX},
-                {"author_bytes_max", SCN_AUTHOR_BYTES_MAX},
+        } own[] = {{"message_bytes_max", SCN_MESSAGE_BYTES_MAX}, {"edit_bytes_max", SCN_STAGED_BYTES_MAX},
+                {"views_max", SCN_VIEWS_PER_SESSION_MAX}, {"author_bytes_max", SCN_AUTHOR_BYTES_MAX},
+#define LIVE_LIMIT(name, value, what) {#name, SCN_LIVE_##name},
+                SCN_LIVE_LIMIT_LIST(LIVE_LIMIT)
+#undef LIVE_LIMIT
         };
         static const char *const names[] = {
 #define LIMIT_NAME(name, value, reason) #name,
@@ -77,6 +78,11 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
                 scn_session_end(session, SCN_E_RANGE, "hello: no client uid, or the name is too long");
                 return;
         }
+        if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_PING_S_MAX)) {
+                scn_session_end(session, SCN_E_RANGE, "hello.ping: from 1 second to 3600");
+                return;
+        }
+        session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
         session->client = hello->client;
         take_author(session, hello->name);
         session->state = SCN_SESSION_KNOWN;
@@ -313,7 +319,9 @@ static bool handle_view(struct scn_session *session, const struct scn_message_vi
 static uint64_t request_of(const struct scn_message *message)
 {
         /* By convention the first member; see note_request() in message.c. */
-        return message->kind == SCN_MESSAGE_unview ? SCN_ABSENT : message->as.ping.request;
+        const bool is_answered = message->kind != SCN_MESSAGE_unview && message->kind != SCN_MESSAGE_presence &&
+                message->kind != SCN_MESSAGE_preview;
+        return is_answered ? message->as.ping.request : SCN_ABSENT;
 }
 
 static bool on_ping(struct scn_session *session, const struct scn_message *message)
@@ -439,6 +447,30 @@ static bool on_backup(struct scn_session *session, const struct scn_message *mes
         return scn_backup_start(session, message->as.backup.request);
 }
 
+static bool on_presence(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_presence(session, &message->as.presence);
+        return true;
+}
+
+static bool on_preview(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_preview(session, &message->as.preview);
+        return true;
+}
+
+static bool on_lock(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_lock(session, &message->as.lock);
+        return true;
+}
+
+static bool on_unlock(struct scn_session *session, const struct scn_message *message)
+{
+        scn_handle_unlock(session, &message->as.unlock);
+        return true;
+}
+
 /* What a session may say once it has said hello. */
 static const struct {
         enum scn_message_kind kind;
@@ -465,6 +497,10 @@ static const struct {
         {SCN_MESSAGE_replay, true, on_history},
         {SCN_MESSAGE_verify, true, on_history},
         {SCN_MESSAGE_backup, true, on_backup},
+        {SCN_MESSAGE_presence, true, on_presence},
+        {SCN_MESSAGE_preview, true, on_preview},
+        {SCN_MESSAGE_lock, true, on_lock},
+        {SCN_MESSAGE_unlock, true, on_unlock},
         {SCN_MESSAGE_tag, true, on_tag},
         {SCN_MESSAGE_tags, true, on_history},
         {SCN_MESSAGE_blame, true, on_blame},

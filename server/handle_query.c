@@ -9,6 +9,7 @@
 #include "protocol/scene/transform.h"
 #include "server/answers.h"
 #include "server/core.h"
+#include "server/live.h"
 #include "server/room_open.h"
 
 #include <stdio.h>
@@ -125,10 +126,7 @@ static void add_part(struct scn_answers *answers, struct scn_buffer *elements, u
 static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
 {
         scn_pack_uint(packer, key);
-        scn_pack_array(packer, count);
-        for (uint32_t i = 0; i < count; i++) {
-                scn_pack_float(packer, floats[i]);
-        }
+        scn_pack_floats(packer, floats, count);
 }
 
 static struct scn_trs decompose(const struct scn_affine *world)
@@ -141,81 +139,21 @@ static struct scn_trs decompose(const struct scn_affine *world)
         return scn_transform_decompose(&wide, &residual);
 }
 
-static void append(struct scn_packer *path, const void *bytes, size_t size)
-{
-        if (path->error == SCN_OK) {
-                path->error = scn_buffer_append(path->buffer, bytes, size);
-        }
-}
-
-/* The path of a node, as scn_document_find() reads it: names where they are unique among the siblings before. False:
- * to find that out would cost more steps than are left. */
-static bool append_segment(
-        struct scn_packer *path, const struct scn_document *document, scn_node_id id, uint64_t *steps_left)
-{
-        const struct scn_node_view node = scn_document_node(document, id);
-        uint32_t index = 0;
-        scn_node_id before = node.previous;
-        for (; before != 0; --*steps_left) {
-                if (*steps_left == 0) {
-                        return false;
-                }
-                const struct scn_node_view other = scn_document_node(document, before);
-                index += other.name.size == node.name.size &&
-                        (node.name.size == 0 || memcmp(other.name.data, node.name.data, node.name.size) == 0);
-                before = other.previous;
-        }
-        append(path, "/", 1);
-        uint32_t from = 0; /* what stands between characters that need a backslash goes in at once */
-        for (uint32_t i = 0; i < node.name.size; i++) {
-                const uint8_t byte = node.name.data[i];
-                if (byte == '/' || byte == '[' || byte == '\\') {
-                        append(path, node.name.data + from, i - from);
-                        append(path, "\\", 1);
-                        from = i;
-                }
-        }
-        append(path, node.name.data + from, node.name.size - from);
-        if (index > 0 || node.name.size == 0) {
-                char number[16];
-                const int size = snprintf(number, sizeof number, "[%u]", index);
-                append(path, number, (size_t)size);
-        }
-        return true;
-}
-
-/* Ancestors are found upwards and written downwards. */
+/* Nil where telling it would cost more steps than are left. */
 static void pack_path(
         struct scn_packer *packer, const struct scn_document *document, scn_node_id id, uint64_t *steps_left)
 {
-        const uint32_t depth = scn_document_depth(document, id);
-        scn_node_id *chain = scn_alloc((depth + 1) * sizeof *chain);
-        struct scn_buffer text;
-        scn_buffer_init(&text, BODY_BYTES_MAX);
-        struct scn_packer path = scn_packer_to(&text);
-        if (chain == NULL) {
-                packer->error = SCN_E_NO_MEMORY;
-                return;
-        }
-        for (uint32_t i = depth + 1; i-- > 0;) {
-                chain[i] = id;
-                id = scn_document_node(document, id).parent;
-        }
-        bool is_told = true;
-        for (uint32_t i = 1; i <= depth && is_told; i++) {
-                is_told = append_segment(&path, document, chain[i], steps_left);
-        }
-        if (depth == 0) {
-                append(&path, "/", 1);
-        }
-        packer->error = packer->error == SCN_OK ? path.error : packer->error;
-        if (is_told) {
-                scn_pack_text(packer, (struct scn_slice){text.data, (uint32_t)text.size});
-        } else {
+        struct scn_buffer path;
+        scn_buffer_init(&path, BODY_BYTES_MAX);
+        const enum scn_error error = scn_document_path(document, id, steps_left, &path);
+        if (error == SCN_E_PATH_TOO_LONG) {
                 scn_pack_nil(packer);
+        } else if (error == SCN_OK) {
+                scn_pack_text(packer, (struct scn_slice){path.data, (uint32_t)path.size});
+        } else if (packer->error == SCN_OK) {
+                packer->error = error;
         }
-        scn_buffer_finish(&text);
-        scn_free(chain);
+        scn_buffer_finish(&path);
 }
 
 static void pack_error(struct scn_packer *packer, enum scn_error error)
@@ -527,31 +465,47 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         finish_body(session, request, &packer);
 }
 
+static void pack_session(struct scn_packer *packer, const struct scn_session *at)
+{
+        scn_pack_map(packer, at->presence != NULL ? 4 : 3);
+        pack_named(packer, "session", at->number);
+        scn_pack_cstring(packer, "author");
+        scn_pack_text(packer, (struct scn_slice){at->author, at->author_size});
+        scn_pack_cstring(packer, "document");
+        if (at->room == NULL) {
+                scn_pack_nil(packer);
+        } else {
+                scn_pack_text(packer, at->room->name);
+        }
+        if (at->presence != NULL) {
+                scn_pack_cstring(packer, "presence");
+                scn_pack_raw(packer, at->presence->bytes);
+        }
+}
+
 void scn_handle_who(struct scn_session *session, uint64_t request)
 {
+        struct scn_answers answers = begin(session, request);
+        struct scn_buffer elements;
+        scn_buffer_init(&elements, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&elements);
         uint32_t count = 0;
-        const struct scn_session *at = session->server->sessions;
-        for (; at != NULL; at = at->next) {
-                count += at->state != SCN_SESSION_NEW && at->state != SCN_SESSION_ENDED;
-        }
-        struct scn_buffer body;
-        scn_buffer_init(&body, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_array(&packer, count);
-        for (at = session->server->sessions; at != NULL; at = at->next) {
+        for (const struct scn_session *at = session->server->sessions; at != NULL; at = at->next) {
                 if (at->state == SCN_SESSION_NEW || at->state == SCN_SESSION_ENDED) {
                         continue;
                 }
-                scn_pack_map(&packer, 3);
-                pack_named(&packer, "session", at->number);
-                scn_pack_cstring(&packer, "author");
-                scn_pack_text(&packer, (struct scn_slice){at->author, at->author_size});
-                scn_pack_cstring(&packer, "document");
-                if (at->room == NULL) {
-                        scn_pack_nil(&packer);
-                } else {
-                        scn_pack_text(&packer, at->room->name);
+                if (elements.size > PART_BYTES) {
+                        add_part(&answers, &elements, count, true);
+                        count = 0;
                 }
+                pack_session(&packer, at);
+                count++;
         }
-        finish_body(session, request, &packer);
+        if (packer.error != SCN_OK) {
+                scn_answers_fail(&answers, packer.error);
+        } else {
+                add_part(&answers, &elements, count, false);
+        }
+        finish(session, &answers);
+        scn_buffer_finish(&elements);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+#include "protocol/base/alloc.h"
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/log.h"
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
         /* A peer that is gone is an error of write(); a terminal that is closed does not stop the daemon. */
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGHUP, SIG_IGN);
+        scn_alloc_keep_little();
         (void)setenv("UV_THREADPOOL_SIZE", WORKER_THREADS, 0);
         return run(&config);
 }

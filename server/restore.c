@@ -309,9 +309,14 @@ enum scn_error scn_restore_apply(struct scn_session *session, struct scn_changes
                 refusal_out->op = 0; /* the ops are not the client's */
                 return error;
         }
-        error = is_as_it_was(restore, document) ? pack_summary(restore, *changes_out) : SCN_E_CORRUPT;
-        if (error != SCN_OK) {
+        /* Somebody else's lock refuses it like an edit. */
+        error = scn_lock_check(session, *changes_out, refusal_out);
+        if (error == SCN_OK) {
                 *refusal_out = (struct scn_refusal){.field = SCN_FIELD_COUNT};
+                error = is_as_it_was(restore, document) ? pack_summary(restore, *changes_out) : SCN_E_CORRUPT;
+        }
+        if (error != SCN_OK) {
+                refusal_out->op = 0;
                 scn_document_take_back(document, *changes_out);
                 return error;
         }

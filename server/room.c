@@ -8,6 +8,7 @@
 #include "protocol/scene/digest.h"
 #include "server/answer.h"
 #include "server/core.h"
+#include "server/live.h"
 #include "server/restore.h"
 #include "server/room_open.h"
 #include "server/undo.h"
@@ -362,6 +363,7 @@ void scn_room_leave(struct scn_session *session)
                 return;
         }
         scn_view_stop_all(session);
+        scn_live_leave(session);
         struct scn_session **at = &room->sessions;
         while (*at != session) {
                 at = &(*at)->next_in_room;
@@ -409,6 +411,7 @@ static void destroy_room(struct scn_room *room)
         SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL);
         scn_document_destroy(room->document);
         scn_observable_destroy(room->published);
+        scn_live_destroy(room->live);
         scn_authors_destroy(room->authors);
         scn_free((void *)room->name.data);
         scn_free(room->epochs);

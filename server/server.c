@@ -119,11 +119,33 @@ void scn_server_turn(struct scn_server *server)
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
                 next = room->next;
                 scn_view_serve_due(room);
+                scn_live_turn(room);
                 scn_room_turn(room);
                 if (server->is_stopping || room->is_broken) {
                         scn_room_tick(room); /* it closes as soon as everybody is gone */
                 }
         }
+}
+
+uint64_t scn_server_due_ms(const struct scn_server *server)
+{
+        uint64_t due_ms = UINT64_MAX;
+        for (const struct scn_room *room = server->rooms; room != NULL; room = room->next) {
+                const uint64_t live_ms = scn_live_due_ms(room);
+                const bool waits = room->views_due_ms != 0 && scn_room_is_settled(room);
+                due_ms = live_ms < due_ms ? live_ms : due_ms;
+                due_ms = waits && room->views_due_ms < due_ms ? room->views_due_ms : due_ms;
+        }
+        return due_ms;
+}
+
+/* Whom nobody reads from cannot be heard. */
+static bool is_silent(struct scn_session *session, uint64_t now_ms)
+{
+        if (!scn_session_wants_input(session)) {
+                session->heard_ms = now_ms;
+        }
+        return session->promised_ms > 0 && now_ms - session->heard_ms > SCN_SILENT_PROMISES * session->promised_ms;
 }
 
 static void tick_session(struct scn_session *session, uint64_t now_ms)
@@ -132,6 +154,8 @@ static void tick_session(struct scn_session *session, uint64_t now_ms)
                 scn_session_end(session, SCN_E_SILENT, "no hello in time");
         } else if (session->outbox_bytes > 0 && now_ms - session->progress_ms > SCN_NO_PROGRESS_MS) {
                 scn_session_end(session, SCN_E_SILENT, "nothing was read for too long");
+        } else if (is_silent(session, now_ms)) {
+                scn_session_end(session, SCN_E_SILENT, "nothing came for twice the time promised");
         }
 }
 

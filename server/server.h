@@ -60,6 +60,9 @@ SCN_NODISCARD enum scn_error scn_server_create(
  * batch in flight takes its turn. */
 void scn_server_turn(struct scn_server *server);
 
+/* When it wants to be called next though nothing arrives, in the host's monotonic milliseconds; UINT64_MAX: it does
+ * not. To be asked after each turn. */
+uint64_t scn_server_due_ms(const struct scn_server *server);
 /* Time passes: rooms without sessions close, silent sessions end. Call about every second. */
 void scn_server_tick(struct scn_server *server);
 

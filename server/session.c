@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "server/answer.h"
 #include "server/core.h"
 #include "server/restore.h"
 #include "server/undo.h"
@@ -28,6 +29,7 @@ struct scn_session *scn_session_create(struct scn_server *server, void *transpor
         session->number = ++server->sessions_ever;
         session->began_ms = scn_server_now_ms(server);
         session->progress_ms = session->began_ms;
+        session->heard_ms = session->began_ms;
         scn_frame_reader_init(&session->reader);
         session->next = server->sessions;
         if (server->sessions != NULL) {
@@ -121,16 +123,12 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message)
 {
         struct scn_buffer payload;
-        struct scn_buffer frame;
         struct scn_shared_bytes *shared = NULL;
         scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        scn_buffer_init(&frame, SCN_MESSAGE_BYTES_MAX + 8);
-        if (scn_message_encode(message, &payload) == SCN_OK && scn_frame_append_head(&frame, payload.size) == SCN_OK &&
-                scn_buffer_append(&frame, payload.data, payload.size) == SCN_OK) {
-                shared = scn_shared_bytes_create(frame.data, (uint32_t)frame.size);
+        if (scn_message_encode(message, &payload) == SCN_OK) {
+                shared = scn_answer_frame((struct scn_slice){payload.data, (uint32_t)payload.size});
         }
         scn_buffer_finish(&payload);
-        scn_buffer_finish(&frame);
         return shared;
 }
 
@@ -170,6 +168,20 @@ static struct scn_slice text_of(const char *text)
         return (struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)};
 }
 
+/* A text may have come from a damaged file; what is said must be UTF-8. */
+static struct scn_slice clean(const char *text, char room[SCN_SAID_BYTES_MAX])
+{
+        struct scn_slice slice = text_of(text);
+        if (slice.size < SCN_SAID_BYTES_MAX && scn_utf8_is_valid(slice.data, slice.size)) {
+                return slice;
+        }
+        slice.size = slice.size < SCN_SAID_BYTES_MAX ? slice.size : SCN_SAID_BYTES_MAX;
+        for (uint32_t i = 0; i < slice.size; i++) {
+                room[i] = (uint8_t)text[i] < 0x80 ? text[i] : '?';
+        }
+        return (struct scn_slice){(const uint8_t *)room, slice.size};
+}
+
 static void send_failed(
         struct scn_session *session, uint64_t request, enum scn_error error, const char *text, bool closes)
 {
@@ -177,7 +189,8 @@ static void send_failed(
         scn_message_init(&message, SCN_MESSAGE_failed);
         message.as.failed.request = request;
         message.as.failed.code = text_of(scn_error_code(error));
-        message.as.failed.text = text_of(text != NULL ? text : scn_error_text(error));
+        char room[SCN_SAID_BYTES_MAX];
+        message.as.failed.text = clean(text != NULL ? text : scn_error_text(error), room);
         message.as.failed.closes = closes;
         scn_session_send(session, &message);
 }
@@ -229,6 +242,7 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
                 if (session->is_behind && scn_room_is_settled(session->room)) {
                         scn_view_catch_up(session);
                 }
+                scn_live_go_on(session);
                 scn_backup_go_on(session);
         }
         if (session->outbox_first == NULL) {
@@ -316,6 +330,7 @@ void scn_session_feed(struct scn_session *session, const void *bytes, size_t siz
         if (session->state == SCN_SESSION_ENDED || session->has_no_more_input) {
                 return;
         }
+        session->heard_ms = scn_server_now_ms(session->server);
         enum scn_error error = scn_frame_reader_feed(&session->reader, bytes, size);
         while (error == SCN_OK && scn_frame_reader_next(&session->reader, &payload, &error)) {
                 if (!enqueue(session, payload)) {

@@ -51,9 +51,11 @@ struct scn_batch {
         size_t records_count, records_capacity;
         struct scn_entry *entries; /* all edits of the turn, in order */
         size_t entries_count, entries_capacity;
-        size_t undos_count; /* the first so many entries */
-        size_t bytes_taken; /* of edits */
-        size_t steps_count; /* that its undos and redos are about */
+        struct scn_ops ops;       /* of the edit that is being taken: memory is reused from one to the next ... */
+        struct scn_buffer answer; /* ... and so is that of its answer */
+        size_t undos_count;       /* the first so many entries */
+        size_t bytes_taken;       /* of edits */
+        size_t steps_count;       /* that its undos and redos are about */
         uint32_t mask;
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         struct scn_journal_record *journal_records;
@@ -71,6 +73,8 @@ static void destroy_batch(struct scn_batch *batch)
                 scn_shared_bytes_unref(batch->entries[i].answer);
                 scn_free(batch->entries[i].steps);
         }
+        scn_ops_finish(&batch->ops);
+        scn_buffer_finish(&batch->answer);
         scn_buffer_finish(&batch->bytes);
         scn_free(batch->drafts);
         scn_free(batch->records);
@@ -86,6 +90,7 @@ static struct scn_batch *create_batch(struct scn_room *room)
         if (batch != NULL) {
                 batch->room = room;
                 scn_buffer_init(&batch->bytes, SIZE_MAX / 2);
+                scn_buffer_init(&batch->answer, SCN_MESSAGE_BYTES_MAX);
         }
         return batch;
 }
@@ -273,6 +278,7 @@ static void draft_changes(
         entry.changes = changes;
         entry.answer = scn_answer_frame(answer);
         if (push_entry(batch, entry)) {
+                scn_live_note_applied(taken->session, changes);
                 return;
         }
         /* It cannot be answered, so it must not have happened. */
@@ -302,15 +308,21 @@ static void apply_edit(struct scn_batch *batch, const struct taken *taken)
         struct scn_session *session = taken->session;
         struct scn_changes *changes;
         struct scn_refusal refusal;
-        struct scn_buffer payload;
+        struct scn_buffer *payload = &batch->answer;
         enum scn_error error = scn_document_apply(document, &taken->edit, &changes, &refusal);
         if (error != SCN_OK) {
                 refuse_later(batch, taken, error, &refusal);
                 return;
         }
-        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        error = scn_answer_encode_applied(taken->number, changes, &taken->edit, &payload);
-        const struct scn_slice answer = {payload.data, (uint32_t)payload.size};
+        error = scn_lock_check(session, changes, &refusal);
+        if (error != SCN_OK) {
+                scn_document_take_back(document, changes);
+                refuse_later(batch, taken, error, &refusal);
+                return;
+        }
+        scn_buffer_reset(payload);
+        error = scn_answer_encode_applied(taken->number, changes, &taken->edit, payload);
+        const struct scn_slice answer = {payload->data, (uint32_t)payload->size};
         const bool is_changed = scn_changes_count(changes) > 0;
         if (error != SCN_OK || !is_changed) {
                 scn_document_take_back(document, changes);
@@ -327,7 +339,6 @@ static void apply_edit(struct scn_batch *batch, const struct taken *taken)
         } else {
                 answer_unchanged(batch, taken, answer);
         }
-        scn_buffer_finish(&payload);
 }
 
 /* --- Taking edits from the inboxes --- */
@@ -371,7 +382,7 @@ static enum scn_error decode_parts(struct scn_batch *batch, const struct scn_ses
 static void decode_and_apply(struct scn_batch *batch, struct scn_session *session,
         const struct scn_message_edit *message, struct scn_digest hash)
 {
-        struct scn_ops ops = {0};
+        struct scn_ops *ops = &batch->ops;
         struct scn_ops_fault fault;
         struct taken taken = {
                 .session = session,
@@ -389,18 +400,18 @@ static void decode_and_apply(struct scn_batch *batch, struct scn_session *sessio
         if (message->group != SCN_ABSENT && message->group == session->group_number) {
                 taken.edit.step = session->group_step;
         }
-        const enum scn_error error = decode_parts(batch, session, message, &ops, &fault);
+        scn_ops_reset(ops);
+        const enum scn_error error = decode_parts(batch, session, message, ops, &fault);
         session->last_number = message->number;
         session->has_number = true;
         if (error != SCN_OK) {
                 const struct scn_refusal refusal = {.op = fault.op, .field = fault.field};
                 refuse_later(batch, &taken, error, &refusal);
         } else {
-                taken.edit.ops = ops.ops;
-                taken.edit.ops_count = (uint32_t)ops.count;
+                taken.edit.ops = ops->ops;
+                taken.edit.ops_count = (uint32_t)ops->count;
                 apply_edit(batch, &taken);
         }
-        scn_ops_finish(&ops);
         scn_session_drop_staged(session);
 }
 
@@ -751,6 +762,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 const bool is_changed = entry->changes != NULL;
                 if (is_changed) {
                         note_published(entry);
+                        scn_live_note_published(room, entry->changes);
                         scn_document_settle(room->document, entry->changes);
                 }
                 if (entry->session != NULL) {
@@ -767,6 +779,8 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         if (batch->mask != 0) {
                 scn_view_publish(room, batch->mask);
         }
+        /* What an edit ends goes behind it, lest a node jumps back. */
+        scn_live_publish(room, batch->mask);
         scn_room_gather(room, batch->bytes.size + ROW_COST * (batch->drafts_count + batch->records_count));
 }
 
@@ -782,6 +796,7 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
                 }
         }
         close_groups(room, NULL);
+        scn_live_take_back(room);
         const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
         bool has_changed = false;
         for (size_t i = 0; i < batch->entries_count; i++) {

@@ -12,13 +12,15 @@
 #include <string.h>
 
 #define SKIPS_TOLD_MAX 100u
-/* Of one step's records in memory. */
-#define STEP_BYTES_MAX (256u << 20)
+/* Records in memory for one request: of its steps as many as there is room for are done. */
+#define RECORD_BYTES_MAX (256u << 20)
 
-/* A step to take back or bring back, and where its ops end. */
+/* A step to take back or bring back: its records, and where its ops end. */
 struct wanted {
         struct scn_step step;
         scn_revision by; /* redo: the transaction that took it back */
+        size_t pages_first, pages_end;
+        uint32_t records_first, records_end; /* redo: those of its one page that are about the step */
         size_t ops_end;
 };
 
@@ -45,6 +47,7 @@ struct scn_undo {
         scn_revision *steps;
         struct scn_journal_page **pages;
         size_t pages_count, pages_capacity;
+        uint64_t record_bytes; /* of all pages */
         struct head heads[SKIPS_TOLD_MAX];
         uint32_t heads_count;
         struct scn_edit edit;
@@ -120,8 +123,9 @@ static enum scn_error read_transaction(struct scn_journal *journal, struct scn_u
         }
         if (error == SCN_OK) {
                 undo->pages[undo->pages_count++] = page;
+                undo->record_bytes += scn_journal_page_bytes(page);
         }
-        return error;
+        return error == SCN_OK && undo->record_bytes > RECORD_BYTES_MAX ? SCN_E_TOO_LARGE : error;
 }
 
 static bool is_of_step(const struct scn_journal_transaction *transaction, struct scn_slice author, scn_revision step)
@@ -132,14 +136,11 @@ static bool is_of_step(const struct scn_journal_transaction *transaction, struct
 }
 
 /* The transactions of a group, among those of others: heads first, for only its own are worth their records. */
-static enum scn_error read_step(
+static enum scn_error read_group(
         struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
 {
         enum scn_error error = SCN_OK;
         scn_revision next = wanted->step.first;
-        if (wanted->by != 0) {
-                return read_transaction(journal, undo, wanted->by);
-        }
         while (error == SCN_OK && next <= wanted->step.last) {
                 const struct scn_journal_range range = {.from = next, .to = wanted->step.last, .without_records = true};
                 struct scn_journal_page *page = NULL;
@@ -158,44 +159,78 @@ static enum scn_error read_step(
         return error;
 }
 
-/* Whether a record belongs to the step: a transaction that took back several has the records of all. */
-static bool is_about(const struct scn_journal_record *record, const struct wanted *wanted)
+/* A transaction that took back several steps has their records one step after the other, the one that is brought back
+ * first at the end; it is read once for all of them. `before`: the step that is brought back before this one; NULL:
+ * none. */
+static enum scn_error read_taken_back(
+        struct scn_journal *journal, struct scn_undo *undo, const struct wanted *before, struct wanted *wanted)
 {
-        scn_revision step;
-        return wanted->by == 0 || (scn_record_step(record, &step) == SCN_OK && step == wanted->step.first);
+        enum scn_error error = SCN_OK;
+        const bool is_read = before != NULL && before->by == wanted->by;
+        if (is_read) {
+                wanted->pages_first = before->pages_first;
+        } else {
+                error = read_transaction(journal, undo, wanted->by);
+        }
+        if (error != SCN_OK) {
+                return error;
+        }
+        const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[wanted->pages_first], 0);
+        const uint32_t limit = is_read ? before->records_first : transaction->records_count;
+        scn_revision step = 0;
+        uint32_t end = limit;
+        while (end > 0 && scn_record_step(&transaction->records[end - 1], &step) == SCN_OK &&
+                step != wanted->step.first) {
+                end--;
+        }
+        uint32_t first = end;
+        while (first > 0 && scn_record_step(&transaction->records[first - 1], &step) == SCN_OK &&
+                step == wanted->step.first) {
+                first--;
+        }
+        /* Of a step of which all was skipped there are none. */
+        wanted->records_first = first < end ? first : limit;
+        wanted->records_end = first < end ? end : limit;
+        return SCN_OK;
 }
 
-static enum scn_error collect_added(
-        const struct scn_undo *undo, size_t first_page, const struct wanted *wanted, struct added *added)
+/* The records of a page that belong to the step. */
+static void records_of(const struct scn_journal_transaction *transaction, const struct wanted *wanted,
+        uint32_t *first_out, uint32_t *end_out)
 {
-        uint64_t bytes = 0;
-        for (size_t page = first_page; page < undo->pages_count; page++) {
+        *first_out = wanted->by != 0 ? wanted->records_first : 0;
+        *end_out = wanted->by != 0 ? wanted->records_end : transaction->records_count;
+}
+
+static enum scn_error collect_added(const struct scn_undo *undo, const struct wanted *wanted, struct added *added)
+{
+        for (size_t page = wanted->pages_first; page < wanted->pages_end; page++) {
                 const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[page], 0);
-                for (uint32_t i = 0; i < transaction->records_count; i++) {
-                        const struct scn_journal_record *record = &transaction->records[i];
-                        bytes += (uint64_t)record->before.size + record->after.size;
-                        if (record->kind != SCN_OP_ADD || !is_about(record, wanted)) {
+                uint32_t first;
+                uint32_t end;
+                records_of(transaction, wanted, &first, &end);
+                for (uint32_t i = first; i < end; i++) {
+                        if (transaction->records[i].kind != SCN_OP_ADD) {
                                 continue;
                         }
                         if (!scn_grow((void **)&added->uids, &added->capacity, sizeof *added->uids, added->count + 1,
                                     SIZE_MAX)) {
                                 return SCN_E_NO_MEMORY;
                         }
-                        added->uids[added->count++] = record->node;
+                        added->uids[added->count++] = transaction->records[i].node;
                 }
         }
         if (added->count > 0) {
                 qsort(added->uids, added->count, sizeof *added->uids, compare_uids);
         }
-        return bytes > STEP_BYTES_MAX ? SCN_E_TOO_LARGE : SCN_OK;
+        return SCN_OK;
 }
 
 /* The step's records as ops, newest first. */
-static enum scn_error make_ops(
-        struct scn_undo *undo, size_t first_page, const struct wanted *wanted, struct added *added)
+static enum scn_error make_ops(struct scn_undo *undo, const struct wanted *wanted, struct added *added)
 {
         enum scn_error error = SCN_OK;
-        for (size_t page = undo->pages_count; page-- > first_page && error == SCN_OK;) {
+        for (size_t page = wanted->pages_end; page-- > wanted->pages_first && error == SCN_OK;) {
                 const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[page], 0);
                 const struct scn_record_undo how = {
                         .step = wanted->step.first,
@@ -205,24 +240,29 @@ static enum scn_error make_ops(
                         .is_added = is_added,
                         .data = added,
                 };
-                for (uint32_t i = transaction->records_count; i-- > 0 && error == SCN_OK;) {
+                uint32_t first;
+                uint32_t end;
+                records_of(transaction, wanted, &first, &end);
+                for (uint32_t i = end; i-- > first && error == SCN_OK;) {
                         error = scn_record_take_back(&transaction->records[i], &how, &undo->ops);
                 }
         }
         return error;
 }
 
-static enum scn_error prepare_step(
-        struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, struct wanted *wanted)
+static enum scn_error prepare_step(struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author,
+        const struct wanted *before, struct wanted *wanted)
 {
-        const size_t first_page = undo->pages_count;
         struct added added = {0};
-        enum scn_error error = read_step(journal, undo, author, wanted);
+        wanted->pages_first = undo->pages_count;
+        enum scn_error error = wanted->by != 0 ? read_taken_back(journal, undo, before, wanted)
+                                               : read_group(journal, undo, author, wanted);
+        wanted->pages_end = wanted->by != 0 ? wanted->pages_first + 1 : undo->pages_count;
         if (error == SCN_OK) {
-                error = collect_added(undo, first_page, wanted, &added);
+                error = collect_added(undo, wanted, &added);
         }
         if (error == SCN_OK) {
-                error = make_ops(undo, first_page, wanted, &added);
+                error = make_ops(undo, wanted, &added);
         }
         scn_free(added.uids);
         wanted->ops_end = undo->ops.count;
@@ -233,7 +273,16 @@ static enum scn_error prepare_records(struct scn_journal *journal, struct scn_un
 {
         enum scn_error error = SCN_OK;
         for (size_t i = 0; i < undo->wanted_count && error == SCN_OK; i++) {
-                error = prepare_step(journal, undo, author, &undo->wanted[i]);
+                const size_t ops_count = undo->ops.count;
+                const size_t properties_count = undo->ops.properties_count;
+                const struct wanted *before = i > 0 ? &undo->wanted[i - 1] : NULL;
+                error = prepare_step(journal, undo, author, before, &undo->wanted[i]);
+                if (error == SCN_E_TOO_LARGE && i > 0) {
+                        undo->wanted_count = i;
+                        undo->ops.count = ops_count;
+                        undo->ops.properties_count = properties_count;
+                        error = SCN_OK;
+                }
         }
         if (error != SCN_OK) {
                 return error;
@@ -561,14 +610,30 @@ static enum scn_error pack_summary(struct scn_undo *undo, const struct scn_chang
         return packer.error;
 }
 
+/* What touches somebody else's lock is refused like what the document refuses. */
+static enum scn_error apply_unlocked(const struct scn_session *session, struct scn_undo *undo,
+        struct scn_changes **changes_out, struct scn_refusal *refusal)
+{
+        struct scn_document *document = session->room->document;
+        enum scn_error error = scn_document_apply(document, &undo->edit, changes_out, refusal);
+        if (error != SCN_OK) {
+                return error;
+        }
+        error = scn_lock_check(session, *changes_out, refusal);
+        if (error != SCN_OK) {
+                scn_document_take_back(document, *changes_out);
+        }
+        return error;
+}
+
 /* As many of the steps as can be: where a later one is refused, those before it. */
-static enum scn_error apply_steps(struct scn_undo *undo, struct scn_document *document,
+static enum scn_error apply_steps(const struct scn_session *session, struct scn_undo *undo,
         struct scn_changes **changes_out, size_t *steps_count_out, struct scn_refusal *refusal)
 {
         size_t count = undo->wanted_count;
         for (;;) {
                 undo->edit.ops_count = (uint32_t)undo->wanted[count - 1].ops_end;
-                const enum scn_error error = scn_document_apply(document, &undo->edit, changes_out, refusal);
+                const enum scn_error error = apply_unlocked(session, undo, changes_out, refusal);
                 *steps_count_out = count;
                 if (error == SCN_OK) {
                         return SCN_OK;
@@ -586,7 +651,7 @@ static enum scn_error apply_steps(struct scn_undo *undo, struct scn_document *do
 
 static void use_up(struct scn_undo *undo, enum scn_error error)
 {
-        if (!undo->is_dry && error != SCN_E_NO_MEMORY) {
+        if (!undo->is_dry && error != SCN_E_NO_MEMORY && error != SCN_E_LOCKED) {
                 scn_author_note_undo(undo->author, undo->steps, 1, 0);
         }
 }
@@ -600,9 +665,10 @@ enum scn_error scn_undo_apply(
         size_t steps_count;
         undo->edit = (struct scn_edit){
                 .ops = undo->ops.ops, .client = session->client, .is_own = is_own, .is_own_data = undo};
-        enum scn_error error = apply_steps(undo, document, &changes, &steps_count, refusal_out);
+        enum scn_error error = apply_steps(session, undo, &changes, &steps_count, refusal_out);
         if (error != SCN_OK) {
                 refusal_out->op = 0;
+                refusal_out->step = undo->steps[0];
                 use_up(undo, error);
                 return error;
         }

@@ -25,6 +25,9 @@
 /* When a room closes anyway, a part of that is enough: the next opening is the quicker for it. */
 #define LAST_SHARE 4u
 #define RETRY_MS 60000u
+/* After each a worker rests this many times as long as it took: under load 1 MiB is soon gathered, and making
+ * checkpoints must not cost more than the edits. */
+#define REST 10u
 /* Between two looks at whether it is still wanted. */
 #define REPLAY_STEP 1000u
 
@@ -37,6 +40,7 @@ struct scn_checkpoint_job {
         struct scn_slice name; /* the room's, which outlives the job */
         struct scn_document_options options;
         int64_t now_us;
+        uint64_t began_ms;
         uint64_t gathered_bytes; /* when it began */
         atomic_bool is_cancelled;
         uint64_t bytes; /* of the checkpoint */
@@ -145,6 +149,8 @@ static void done_checkpoint(struct scn_job *base)
                 room->checkpoint_bytes = job->bytes;
                 room->gathered_bytes -= job->gathered_bytes;
                 room->has_damaged_checkpoint = false;
+                const uint64_t now_ms = scn_server_now_ms(room->server);
+                room->checkpoint_retry_ms = now_ms + REST * (now_ms - job->began_ms);
         }
         if (job->error != SCN_OK) {
                 room->checkpoint_retry_ms = scn_server_now_ms(room->server) + RETRY_MS;
@@ -196,6 +202,7 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
         job->options = (struct scn_document_options){.limits = options->limits, .random = no_random};
         options->random(options->data, (uint8_t *)&job->options.hash_seed, sizeof job->options.hash_seed);
         job->now_us = (int64_t)options->utc_us(options->data);
+        job->began_ms = scn_server_now_ms(server);
         job->gathered_bytes = room->gathered_bytes;
         atomic_init(&job->is_cancelled, false);
         room->checkpoint = job;

@@ -134,8 +134,11 @@ enum scn_error scn_file_lock(int directory_fd, const char *path, int *lock_fd_ou
                 enum scn_error error;
                 if (is_taken(reason)) {
                         const pid_t holder = wait_for_holder(fd);
-                        error = scn_fault_set(fault, SCN_E_IN_USE, 0, 0,
-                                "process %" PRIdMAX " has the data directory %s", (intmax_t)holder, path);
+                        error = holder != 0
+                                ? scn_fault_set(fault, SCN_E_IN_USE, 0, 0,
+                                          "process %" PRIdMAX " has the data directory %s", (intmax_t)holder, path)
+                                : scn_fault_set(
+                                          fault, SCN_E_IN_USE, 0, 0, "another process has the data directory %s", path);
                         if (fault != NULL)
                                 fault->holder_pid = holder;
                 } else {

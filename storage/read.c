@@ -421,6 +421,11 @@ const struct scn_journal_transaction *scn_journal_page_get(const struct scn_jour
         return &page->transactions[index];
 }
 
+size_t scn_journal_page_bytes(const struct scn_journal_page *page)
+{
+        return page != NULL ? page->bytes.size : 0;
+}
+
 void scn_journal_page_destroy(struct scn_journal_page *page)
 {
         if (page == NULL)

@@ -275,6 +275,8 @@ SCN_NODISCARD enum scn_error scn_journal_read(struct scn_journal *journal, const
 uint32_t scn_journal_page_count(const struct scn_journal_page *page);
 /* index < count (asserts); borrowed until the page is destroyed. */
 const struct scn_journal_transaction *scn_journal_page_get(const struct scn_journal_page *page, uint32_t index);
+/* Bytes of payload in it: records and answers. */
+size_t scn_journal_page_bytes(const struct scn_journal_page *page);
 void scn_journal_page_destroy(struct scn_journal_page *page);
 
 /* The last revision whose time is at or before the one given; 0 if there is none. */

@@ -4,7 +4,9 @@
 /* Reading what stands on the command line. */
 
 #include "client/scenectl/ctl.h"
+
 #include "client/scenectl/json_read.h"
+#include "protocol/base/alloc.h"
 
 #include <errno.h>
 #include <math.h>
@@ -65,25 +67,56 @@ bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *text, uint32_t count, 
 
 bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out)
 {
-        static const char *const names[] = {"structure", "name", "transform", "properties"};
+        static const struct {
+                const char *name;
+                uint32_t mask;
+        } channels[] = {
+                {"structure", SCN_MASK_STRUCTURE},
+                {"name", SCN_MASK_NAME},
+                {"transform", SCN_MASK_TRANSFORM},
+                {"properties", SCN_MASK_PROPERTIES},
+                {"world", SCN_MASK_WORLD},
+                {"presence", SCN_MASK_PRESENCE},
+                {"locks", SCN_MASK_LOCKS},
+                {"preview", SCN_MASK_PREVIEW},
+        };
+        const size_t count = sizeof channels / sizeof channels[0];
         const char *at = text;
         *mask_out = 0;
         while (*at != '\0') {
                 const size_t size = strcspn(at, ",");
-                uint32_t channel = 0;
-                while (channel < SCN_CHANNEL_COUNT &&
-                        (strlen(names[channel]) != size || memcmp(names[channel], at, size) != 0)) {
-                        channel++;
+                size_t i = 0;
+                while (i < count && (strlen(channels[i].name) != size || memcmp(channels[i].name, at, size) != 0)) {
+                        i++;
                 }
-                if (channel == SCN_CHANNEL_COUNT) {
-                        (void)scn_ctl_misuse(
-                                ctl, "'%.*s' is no channel: structure, name, transform, properties", (int)size, at);
+                if (i == count) {
+                        (void)scn_ctl_misuse(ctl,
+                                "'%.*s' is no channel: structure, name, transform, properties, world, presence, locks, "
+                                "preview",
+                                (int)size, at);
                         return false;
                 }
-                *mask_out |= 1u << channel;
+                *mask_out |= channels[i].mask;
                 at += size + (at[size] == ',');
         }
         return true;
+}
+
+struct scn_target *scn_ctl_read_nodes(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        const unsigned count = arguments->values_count - 1;
+        struct scn_target *targets = scn_alloc(count * sizeof *targets);
+        if (targets == NULL) {
+                (void)scn_ctl_refuse(ctl, SCN_E_NO_MEMORY);
+                return NULL;
+        }
+        for (unsigned i = 0; i < count; i++) {
+                if (!scn_ctl_read_node(ctl, arguments->values[i + 1], &targets[i])) {
+                        scn_free(targets);
+                        return NULL;
+                }
+        }
+        return targets;
 }
 
 bool scn_ctl_read_value(struct scn_ctl *ctl, const char *text, struct scn_buffer *buffer)

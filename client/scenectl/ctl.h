@@ -39,7 +39,8 @@ enum scn_ctl_exit {
         X(set, "KEY=JSON", "with this property; may be repeated")                                                      \
         X(keep, "local|world", "what stays as it is: the local transform, or where it is in the world")                \
         X(lossy, NULL, "give up shear that the transform cannot hold")                                                 \
-        X(mask, "CHANNELS", "only these, with commas: structure, name, transform, properties")                         \
+        X(mask, "CHANNELS",                                                                                            \
+                "only these, with commas: structure, name, transform, properties, presence, locks, preview")           \
         X(since, "REV", "begin with what changed since this revision; log: also a time or tag")                        \
         X(durable, NULL, "only what cannot be lost any more")                                                          \
         X(force, NULL, "also where others have built on it")                                                           \
@@ -59,7 +60,9 @@ enum scn_ctl_exit {
         X(until, "REV", "end with this revision, time or tag")                                                         \
         X(list, NULL, "all that there are")                                                                            \
         X(remove, NULL, "take it away")                                                                                \
-        X(scene, "NAME", "this scene of the file, not its default one")
+        X(scene, "NAME", "this scene of the file, not its default one")                                                \
+        X(ttl, "SECONDS", "how long to hold it; without, until interrupted")                                           \
+        X(subtree, NULL, "with all that is beneath")
 
 enum scn_ctl_option {
 #define SCN_CTL_OPTION_ENUM(name, argument, what) SCN_CTL_OPTION_##name,
@@ -154,6 +157,8 @@ bool scn_ctl_read_number(struct scn_ctl *ctl, const char *text, uint64_t max, ui
 /* Numbers with commas. */
 bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *text, uint32_t count, float *floats_out);
 bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out);
+/* Nodes from a command's second argument on; owned by the caller; NULL: that failed, and was said. */
+struct scn_target *scn_ctl_read_nodes(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 /* JSON into a buffer as msgpack; JSON's null gives no bytes at all. */
 bool scn_ctl_read_value(struct scn_ctl *ctl, const char *text, struct scn_buffer *buffer);
 
@@ -190,6 +195,9 @@ void scn_ctl_print_time(uint64_t time_us);
 /* So that whoever reads from us does not wait. */
 void scn_ctl_flush(struct scn_ctl *ctl);
 
+/* The channels of presence, locks and previews in `mask`, as the view has them now. */
+void scn_ctl_print_live(struct scn_ctl *ctl, const struct scn_view *view, uint32_t mask);
+
 /* What reading or writing a scene file had to tell: the failure; notes for people; notes as a member of a line. */
 struct scn_gltf_report;
 void scn_ctl_fail_gltf(struct scn_ctl *ctl, const char *path, const struct scn_gltf_report *report);
@@ -217,6 +225,8 @@ int scn_ctl_run_set(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
 int scn_ctl_run_unset(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_apply(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_watch(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_lock(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_unlock(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_world(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_redo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);

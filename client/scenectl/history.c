@@ -6,6 +6,7 @@
 #include "client/scenectl/ctl.h"
 #include "protocol/wire/pack.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- undo, redo --- */
@@ -23,13 +24,24 @@ static bool read_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         return step == NULL || scn_ctl_read_number(ctl, step, SCN_REVISION_MAX, &undo->step);
 }
 
+/* The step that cannot be taken back is used up: how to have it all the same. */
+static void on_undone(struct scn_client *client, const struct scn_result *result, void *data)
+{
+        struct scn_ctl *ctl = data;
+        scn_ctl_on_edited(client, result, data);
+        if (result->failure != NULL && strcmp(result->failure->code, "superseded") == 0 && !ctl->is_json) {
+                (void)fprintf(stderr,
+                        "  that step is used up; --step with its number, and --force, undoes it all the same\n");
+        }
+}
+
 int scn_ctl_run_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct scn_undo undo = SCN_UNDO_INIT;
         if (!read_undo(ctl, arguments, &undo) || !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
-        const enum scn_error error = scn_client_undo(ctl->client, &undo, scn_ctl_on_edited, ctl);
+        const enum scn_error error = scn_client_undo(ctl->client, &undo, on_undone, ctl);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define SERVER_DEFAULT "127.0.0.1:7420"
-#define HELP_BYTES 4096
+#define HELP_BYTES 8192
 
 /* Keys of options: these need no letter of their own. */
 enum {

@@ -104,21 +104,16 @@ int scn_ctl_run_world(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
 {
         struct scn_request request = SCN_REQUEST_INIT;
         const char *relative = arguments->options[SCN_CTL_OPTION_relative_to];
-        const unsigned count = arguments->values_count - 1;
         request.at = arguments->options[SCN_CTL_OPTION_at];
         request.durable = arguments->options[SCN_CTL_OPTION_durable] != NULL;
         if (relative != NULL && !scn_ctl_read_node(ctl, relative, &request.node)) {
                 return SCN_CTL_USAGE;
         }
-        struct scn_target *targets = scn_alloc(count * sizeof *targets);
+        struct scn_target *targets = scn_ctl_read_nodes(ctl, arguments);
         if (targets == NULL) {
-                return scn_ctl_refuse(ctl, SCN_E_NO_MEMORY);
+                return ctl->code;
         }
-        bool is_good = true;
-        for (unsigned i = 0; i < count && is_good; i++) {
-                is_good = scn_ctl_read_node(ctl, arguments->values[i + 1], &targets[i]);
-        }
-        const int code = is_good ? ask(ctl, arguments, targets, &request) : SCN_CTL_USAGE;
+        const int code = ask(ctl, arguments, targets, &request);
         scn_free(targets);
         return code;
 }

@@ -189,6 +189,14 @@ bool scn_grow(void **array, size_t *capacity, size_t element_size, size_t count_
         return true;
 }
 
+void scn_alloc_keep_little(void)
+{
+        (void)mallopt(M_ARENA_MAX, 2);
+        /* Fixed: left alone it grows with what is freed, and then large blocks stay. */
+        (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+        (void)mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
+
 struct scn_alloc_stats scn_alloc_stats(void)
 {
         struct scn_alloc_stats stats = {0};

@@ -26,6 +26,10 @@ void scn_free(void *block);
  * out of memory, or count_needed above count_max). */
 bool scn_grow(void **array, size_t *capacity, size_t element_size, size_t count_needed, size_t count_max);
 
+/* For a program that runs for long beside other threads: what was freed goes back to the system, rather than being kept
+ * by each thread that has once needed much. To be called before the first thread. */
+void scn_alloc_keep_little(void);
+
 struct scn_alloc_stats {
         uint64_t live_count; /* blocks alive */
         uint64_t live_bytes; /* usable bytes of these blocks, as the C library rounds them */

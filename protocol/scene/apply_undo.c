@@ -168,6 +168,29 @@ static enum scn_error check_remove(struct scn_apply *apply, uint32_t slot, bool 
         return is_subtree_by_others(apply, slot) ? SCN_E_SUPERSEDED : SCN_OK;
 }
 
+/* What the op is about. */
+static enum scn_field first_field(const struct scn_op *op)
+{
+        uint32_t field = SCN_FIELD_TRANSLATION;
+        switch (op->kind) {
+        case SCN_OP_RENAME:
+                return SCN_FIELD_NAME;
+        case SCN_OP_SET:
+                return SCN_FIELD_PROPERTY;
+        case SCN_OP_TRANSFORM:
+                while (field < SCN_FIELD_SCALE && (op->fields >> field & 1) == 0) {
+                        field++;
+                }
+                return (enum scn_field)field;
+        case SCN_OP_ADD:
+        case SCN_OP_REMOVE:
+        case SCN_OP_MOVE:
+        case SCN_OP_COUNT:
+                break;
+        }
+        return SCN_FIELD_PLACE;
+}
+
 enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_out)
 {
         uint32_t slot;
@@ -176,9 +199,10 @@ enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_
                 return SCN_OK;
         }
         const enum scn_error error = scn_apply_find_node(apply, &slot);
+        /* It has been there: one that is not known any more lies behind the horizon. */
         if (error == SCN_E_GONE || error == SCN_E_NO_NODE) {
                 *goes_on_out = false;
-                return scn_apply_skip(apply, error, SCN_FIELD_PLACE, 0);
+                return scn_apply_skip(apply, SCN_E_GONE, first_field(apply->op), 0);
         }
         if (error != SCN_OK) {
                 return error;

@@ -172,6 +172,19 @@ static enum scn_error was_in_then(struct builder *builder, uint32_t ref, bool *w
         return SCN_OK;
 }
 
+bool scn_delta_was_under(const struct scn_document *document, scn_node_id id, scn_node_id root, scn_revision revision)
+{
+        const struct builder builder = {.document = (struct scn_document *)document, .from = revision};
+        uint64_t steps_left = (uint64_t)document->nodes_count + scn_document_past_count(document);
+        SCN_ASSERT(revision >= document->horizon);
+        uint32_t at = find_then(&builder, id);
+        while (at != SCN_NONE && id != root && steps_left-- > 0) {
+                id = parent_then(&builder, at);
+                at = find_then(&builder, id);
+        }
+        return at != SCN_NONE && id == root;
+}
+
 static enum scn_error find_depth(struct builder *builder, uint32_t slot, uint32_t *depth_out)
 {
         const struct scn_hierarchy *hierarchy = builder->document->hierarchy;

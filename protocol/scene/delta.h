@@ -80,6 +80,9 @@ void scn_delta_finish(struct scn_delta *delta);
 SCN_NODISCARD enum scn_error scn_delta_compute(
         struct scn_document *document, const struct scn_delta_request *request, struct scn_delta *delta);
 
+/* Whether a node, living or removed since, was in the subtree of `root`, a living node, at a revision that the horizon
+ * has not passed. Cost: the depth. */
+bool scn_delta_was_under(const struct scn_document *document, scn_node_id id, scn_node_id root, scn_revision revision);
 /* True if there is nothing to send. */
 bool scn_delta_is_empty(const struct scn_delta *delta);
 

@@ -14,6 +14,7 @@
  *
  * Not for several threads at once. */
 
+#include "protocol/base/bytes.h"
 #include "protocol/scene/change.h"
 #include "protocol/scene/hierarchy.h"
 #include "protocol/scene/observer.h"
@@ -108,6 +109,11 @@ SCN_NODISCARD enum scn_error scn_document_find(
 /* The same where one request names many: *steps_left begins at limits.path_steps_max and is used up by paths. */
 SCN_NODISCARD enum scn_error scn_document_find_within(
         const struct scn_document *document, const struct scn_node_ref *ref, uint64_t *steps_left, scn_node_id *id_out);
+/* Appends the path of a living node (asserts), names where they are unique among the siblings before, else with their
+ * index. *steps_left is used up by looking at these. SCN_E_PATH_TOO_LONG: it is at 0; SCN_E_NO_MEMORY, SCN_E_TOO_LARGE;
+ * what stands in `path` then means nothing. */
+SCN_NODISCARD enum scn_error scn_document_path(
+        const struct scn_document *document, scn_node_id id, uint64_t *steps_left, struct scn_buffer *path);
 /* 0 if no living node has it. */
 scn_node_id scn_document_find_uid(const struct scn_document *document, struct scn_uid uid);
 bool scn_document_has(const struct scn_document *document, scn_node_id id);

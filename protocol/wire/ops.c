@@ -219,10 +219,7 @@ enum scn_error scn_ops_decode(
 static void pack_floats(struct scn_packer *packer, enum op_key key, const float *floats, uint32_t count)
 {
         scn_pack_uint(packer, key);
-        scn_pack_array(packer, count);
-        for (uint32_t i = 0; i < count; i++) {
-                scn_pack_float(packer, floats[i]);
-        }
+        scn_pack_floats(packer, floats, count);
 }
 
 static void pack_keyed_ref(struct scn_packer *packer, enum op_key key, const struct scn_node_ref *ref)

@@ -55,6 +55,24 @@ void scn_pack_float(struct scn_packer *packer, float value)
         PACK(packer, msgpack_pack_float, value);
 }
 
+void scn_pack_floats(struct scn_packer *packer, const float *values, uint32_t count)
+{
+        uint8_t bytes[16 * 5];
+        size_t size = 0;
+        SCN_ASSERT(count <= 16);
+        scn_pack_array(packer, count);
+        /* All at once: an answer about a thousand nodes has 26,000 of them. */
+        for (uint32_t i = 0; i < count; i++) {
+                uint32_t bits;
+                memcpy(&bits, &values[i], sizeof bits);
+                bytes[size++] = 0xca;
+                for (int shift = 24; shift >= 0; shift -= 8) {
+                        bytes[size++] = (uint8_t)(bits >> shift);
+                }
+        }
+        (void)append(packer, (const char *)bytes, size);
+}
+
 void scn_pack_double(struct scn_packer *packer, double value)
 {
         const float narrow = fabs(value) <= 3.4028234663852886e38 ? (float)value : 0.0f;

@@ -32,6 +32,8 @@ void scn_pack_bool(struct scn_packer *packer, bool value);
 void scn_pack_uint(struct scn_packer *packer, uint64_t value);
 void scn_pack_int(struct scn_packer *packer, int64_t value);
 void scn_pack_float(struct scn_packer *packer, float value);
+/* An array of at most 16 of them (asserts). */
+void scn_pack_floats(struct scn_packer *packer, const float *values, uint32_t count);
 /* float32 where that is exact. */
 void scn_pack_double(struct scn_packer *packer, double value);
 void scn_pack_text(struct scn_packer *packer, struct scn_slice text);

@@ -26,7 +26,8 @@
         F(m, UID, client, M, "the client's uid: belongs to one author and one session")                                \
         F(m, TEXT, name, O, "the author's name where no login is configured")                                          \
         F(m, TEXT, token, O, "the secret where a login is configured")                                                 \
-        F(m, TEXT, agent, O, "program and version, for people")
+        F(m, TEXT, agent, O, "program and version, for people")                                                        \
+        F(m, UINT, ping, O, "seconds: the client promises to send something at least that often")
 
 #define SCN_FIELDS_OF_open(F, m)                                                                                       \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
@@ -121,6 +122,21 @@
 #define SCN_FIELDS_OF_backup(F, m) F(m, UINT, request, M, "comes back in the answers")
 #define SCN_FIELDS_OF_ping(F, m) F(m, UINT, request, M, "comes back in the answer")
 
+#define SCN_FIELDS_OF_presence(F, m) F(m, RAW, map, M, "keys to set in the session's presence; a nil removes one")
+#define SCN_FIELDS_OF_preview(F, m)                                                                                    \
+        F(m, RAW, nodes, M, "array of maps of node, t, r, s; empty: all of the session's end")
+
+#define SCN_FIELDS_OF_lock(F, m)                                                                                       \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, RAW, nodes, M, "array of node references")                                                                \
+        F(m, UINT, ttl, O, "seconds until it ends by itself; absent: 60")                                              \
+        F(m, UINT, mask, O, "channels; absent: all")                                                                   \
+        F(m, BOOL, subtree, O, "with all that is beneath")
+
+#define SCN_FIELDS_OF_unlock(F, m)                                                                                     \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, RAW, nodes, O, "array of node references; absent: all that the session has locked")
+
 #define SCN_FIELDS_OF_tag(F, m)                                                                                        \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, TEXT, name, M, "the tag")                                                                                 \
@@ -199,6 +215,14 @@
         F(m, UINT, durable, O, "revision that cannot be lost any more")                                                \
         F(m, BOOL, more, O, "further answers to this request follow")
 
+#define SCN_FIELDS_OF_live(F, m)                                                                                       \
+        F(m, UINT, view, M, "the client's number of the view")                                                         \
+        F(m, UINT, count, M, "the document's count of such changes, up to which it is told")                           \
+        F(m, BOOL, whole, O, "replaces all the client had of the view's volatile channels")                            \
+        F(m, RAW, presence, O, "array of [session, author, map]")                                                      \
+        F(m, RAW, locks, O, "array of [node, session, author, mask, subtree, milliseconds left]")                      \
+        F(m, RAW, previews, O, "array of [session, node, t, r, s]")
+
 /* number, name, receiver, since version, bytes at the most (0: the message limit), what */
 #define SCN_MESSAGE_LIST(X)                                                                                            \
         X(1, hello, SERVER, 1, 4096, "who the client is; the first message of a connection")                           \
@@ -221,6 +245,10 @@
         X(18, verify, SERVER, 1, 64, "replays the journal and compares")                                               \
         X(19, backup, SERVER, 1, 64, "the document's file, in parts")                                                  \
         X(20, ping, SERVER, 1, 64, "are you there")                                                                    \
+        X(21, presence, SERVER, 1, 8192, "tells others of the session; not answered")                                  \
+        X(22, preview, SERVER, 1, 65536, "shows transforms that are not edits; not answered")                          \
+        X(23, lock, SERVER, 1, 65536, "keeps others from editing nodes")                                               \
+        X(24, unlock, SERVER, 1, 65536, "lets them again")                                                             \
         X(25, tag, SERVER, 1, 512, "gives a revision a name, or takes it away")                                        \
         X(26, tags, SERVER, 1, 64, "all tags")                                                                         \
         X(27, blame, SERVER, 1, 4096, "who set each field of a node")                                                  \
@@ -233,6 +261,7 @@
         X(68, failed, CLIENT, 1, 4096, "a request failed, or the connection ends")                                     \
         X(69, delta, CLIENT, 1, 0, "what a view lacks")                                                                \
         X(70, viewed, CLIENT, 1, 64, "answers view")                                                                   \
-        X(71, answer, CLIENT, 1, 0, "answers all other requests")
+        X(71, answer, CLIENT, 1, 0, "answers all other requests")                                                      \
+        X(72, live, CLIENT, 1, 0, "presence, locks and previews that a view lacks")
 
 #endif

@@ -59,6 +59,7 @@ static void close_own_handles(struct scn_loop *loop)
 {
         uv_handle_t *handles[] = {
                 (uv_handle_t *)&loop->tick,
+                (uv_handle_t *)&loop->due,
                 (uv_handle_t *)&loop->before_sleep,
                 (uv_handle_t *)&loop->after_sleep,
                 (uv_handle_t *)&loop->not_yet,
@@ -143,6 +144,32 @@ static void on_not_yet(uv_idle_t *handle)
         (void)handle; /* that it is active keeps the loop awake */
 }
 
+static void on_due(uv_timer_t *handle)
+{
+        struct scn_loop *loop = handle->data;
+
+        loop->due_ms = UINT64_MAX;
+        loop->is_unsettled = true;
+}
+
+/* The core takes its turns when something happened; this is for when nothing does. */
+static void set_due(struct scn_loop *loop)
+{
+        uint64_t due_ms = scn_server_due_ms(loop->server);
+        uint64_t now_ms;
+
+        if (due_ms == loop->due_ms)
+                return;
+        loop->due_ms = due_ms;
+        if (due_ms == UINT64_MAX) {
+                (void)uv_timer_stop(&loop->due);
+                return;
+        }
+        now_ms = scn_clock_monotonic_ms(NULL);
+        uv_update_time(&loop->uv);
+        (void)uv_timer_start(&loop->due, on_due, due_ms > now_ms ? due_ms - now_ms : 0, 0);
+}
+
 static void settle(struct scn_loop *loop)
 {
         if (loop->is_finished)
@@ -150,6 +177,7 @@ static void settle(struct scn_loop *loop)
         look_at_woken(loop);
         scn_server_turn(loop->server);
         look_at_woken(loop);
+        set_due(loop);
         loop->is_unsettled = loop->woken_count > 0;
         if (loop->is_unsettled)
                 (void)uv_idle_start(&loop->not_yet, on_not_yet);
@@ -223,6 +251,8 @@ static int init_handles(struct scn_loop *loop)
         uv_loop_t *uv = &loop->uv;
         int error = init_handle(loop, uv_timer_init(uv, &loop->tick), (uv_handle_t *)&loop->tick);
 
+        if (error == 0)
+                error = init_handle(loop, uv_timer_init(uv, &loop->due), (uv_handle_t *)&loop->due);
         if (error == 0)
                 error = init_handle(loop, uv_prepare_init(uv, &loop->before_sleep), (uv_handle_t *)&loop->before_sleep);
         if (error == 0)
@@ -305,6 +335,7 @@ struct scn_loop *scn_loop_create(const struct scn_loop_options *options, char pr
         }
         loop->log = options->log;
         loop->descriptors.reserve = -1;
+        loop->due_ms = UINT64_MAX;
         TAILQ_INIT(&loop->connections);
         TAILQ_INIT(&loop->woken);
         int error = uv_loop_init(&loop->uv);

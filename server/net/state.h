@@ -23,6 +23,7 @@ TAILQ_HEAD(scn_connection_list, scn_connection);
 struct scn_loop {
         uv_loop_t uv;
         uv_timer_t tick;
+        uv_timer_t due;            /* when the core wants its turn by itself */
         uv_prepare_t before_sleep; /* settles what timers caused */
         uv_check_t after_sleep;    /* settles what arrived */
         uv_idle_t not_yet;         /* active while woken connections are left for the next turn: no sleep */
@@ -43,6 +44,7 @@ struct scn_loop {
         struct scn_connection_list woken; /* to be looked at, by .woken */
         size_t woken_count;
 
+        uint64_t due_ms;   /* what that timer is set to, by the core's clock; UINT64_MAX: it is not */
         bool is_unsettled; /* something happened outside of reading: settle before sleeping */
         bool is_stopping;
         bool is_finished; /* all but the loop's own handles is closed */

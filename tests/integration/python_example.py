@@ -162,7 +162,25 @@ def the_past_can_be_asked():
     ann.close()
 
 
+def what_is_locked_stays_and_presence_shows():
+    ann, bob = connect("locked"), connect("locked", "bob")
+    boat = ann.edit([add("/", "boat")]).uids[0]
+    check(ann.lock("/boat", ttl=30, subtree=True) == [boat], "lock")
+    error = refused("locked", lambda: bob.edit([add("/boat", "mast")]))
+    check(error.detail["holder"] == "ann", error.detail)
+    check(bob.unlock("/boat") == 0 and ann.unlock() == 1, "unlock")
+    bob.edit([add("/boat", "mast")])
+    ann.presence(tool="move", gone=1)
+    ann.presence(gone=None)
+    ann.ping()
+    check([one.get("presence") for one in bob.who() if one["author"] == "ann" and one["document"] == "locked"]
+          == [{"tool": "move"}], bob.who())
+    ann.close()
+    bob.close()
+
+
 for test in (two_editors_see_the_same, an_edit_is_done_once, refusals_say_what_was_in_the_way,
-             a_large_scene_comes_in_parts, the_past_can_be_asked):
+             a_large_scene_comes_in_parts, the_past_can_be_asked,
+             what_is_locked_stays_and_presence_shows):
     test()
     print("%s: yes" % test.__name__.replace("_", " "), flush=True)

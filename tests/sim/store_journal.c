@@ -477,6 +477,12 @@ enum scn_error scn_journal_read(struct scn_journal *journal, const struct scn_jo
         return SCN_OK;
 }
 
+/* Few here are of a size that counts. */
+size_t scn_journal_page_bytes(const struct scn_journal_page *page)
+{
+        return page == NULL ? 0 : page->count;
+}
+
 uint32_t scn_journal_page_count(const struct scn_journal_page *page)
 {
         return page == NULL ? 0 : page->count;

@@ -32,7 +32,8 @@ ALL = 15
 # Numbers of messages (PROTOCOL.md, 3 and 4).
 HELLO, OPEN, EDIT, VIEW, UNVIEW, UNDO, REDO, WORLD, TREE, DIGEST, LOG = range(1, 12)
 DOCUMENTS, MANAGE, INFO, WHO, KICK = range(13, 18)
-PING = 20
+PING, PRESENCE = 20, 21
+LOCK, UNLOCK = 23, 24
 WELCOME, OPENED, APPLIED, REFUSED, FAILED, DELTA, VIEWED, ANSWER = range(64, 72)
 
 FIELDS = {
@@ -557,10 +558,24 @@ class Client:
         return self._ask(INFO)[0]["body"]
 
     def who(self):
-        return self._ask(WHO)[0]["body"]
+        return [session for answer in self._ask(WHO) for session in answer["body"]]
 
     def ping(self):
         return self._ask(PING)[0]["body"]
+
+    # --- What is only now ---
+
+    def presence(self, **keys):
+        """Shows these to others for as long as the connection lasts; None takes one away."""
+        self._send(PRESENCE, keys)
+
+    def lock(self, *nodes, ttl=None, mask=None, subtree=False):
+        """Keeps other authors from editing the nodes; returns their uids."""
+        return self._ask(LOCK, [ref(node) for node in nodes], ttl, mask, subtree or None)[0]["body"]
+
+    def unlock(self, *nodes):
+        """Without nodes: all that this connection has locked. Returns how many locks have ended."""
+        return self._ask(UNLOCK, [ref(node) for node in nodes] or None)[0]["body"]
 
     # --- Edits ---
 

@@ -304,14 +304,30 @@ typedef void (*scn_view_fn)(struct scn_view *view, const struct scn_view_event *
 /* The server refused the view, or it ended; failure NULL: a replay has come to its end. */
 typedef void (*scn_view_end_fn)(struct scn_view *view, const struct scn_failure *failure, void *data);
 
+/* What is shown of presence, locks and previews has changed; mask: in which of SCN_MASK_VOLATILE. Read it anew. */
+typedef void (*scn_live_fn)(struct scn_view *view, uint32_t mask, void *data);
+
+/* Where a node is, in a view of worlds. */
+struct scn_world_change {
+        struct scn_uid uid;
+        bool is_gone;     /* it is not in the view any more */
+        bool overflows;   /* no matrix of float32 can say it */
+        float matrix[16]; /* column-major; read if neither */
+};
+
+typedef void (*scn_worlds_fn)(
+        struct scn_view *view, const struct scn_world_change *changes, uint32_t count, void *data);
+
 struct scn_view_options {
         size_t size;
         struct scn_target root; /* none: the document's root */
-        uint32_t mask;          /* channels; 0: all. Structure is always in. */
+        uint32_t mask;          /* channels; 0: all. Structure is always in, but for SCN_MASK_WORLD alone: see below. */
         uint32_t rate;          /* deltas a second at the most; 0: as they come */
         scn_view_fn on_change;  /* may be NULL; hears all channels */
         scn_view_end_fn on_end; /* may be NULL */
         void *data;
+        scn_live_fn on_live;     /* may be NULL; see "What is only now" */
+        scn_worlds_fn on_worlds; /* may be NULL; with the mask SCN_MASK_WORLD */
 };
 
 #define SCN_VIEW_OPTIONS_INIT                                                                                          \
@@ -325,6 +341,14 @@ SCN_API SCN_NODISCARD enum scn_error scn_view_create(
         struct scn_client *client, const struct scn_view_options *options, struct scn_view **view_out);
 /* May be called from its own callback. Takes NULL. */
 SCN_API void scn_view_destroy(struct scn_view *view);
+
+/* A view with the mask SCN_MASK_WORLD, and no durable channel, is for who wants to know where things are and holds no
+ * hierarchy: it has no nodes, only world matrices by uid, which also an ancestor's move renews. on_worlds tells all of
+ * them first, and then what may have changed; on_change hears nothing. One's own edits show when they are durable. */
+SCN_API uint32_t scn_view_worlds_count(const struct scn_view *view);
+/* Column-major. SCN_E_NO_NODE, SCN_E_OVERFLOW. */
+SCN_API SCN_NODISCARD enum scn_error scn_view_matrix(
+        const struct scn_view *view, struct scn_uid uid, float matrix_out[16]);
 
 /* A view of the past that moves on by itself: the state at `from`, then one event a revision. */
 struct scn_replay_options {
@@ -398,6 +422,70 @@ SCN_API SCN_NODISCARD enum scn_error scn_view_world(
 /* Of all that is shown; equal to the server's at the same revision if nothing is pending. */
 SCN_API void scn_view_digest(const struct scn_view *view, uint8_t digest_out[16]);
 
+/* --- What is only now: presence, previews, locks --- */
+
+/* Not part of the scene: nothing of it is stored, undone, or in what a view's other functions show. A view has what is
+ * in its mask (SCN_MASK_PRESENCE, SCN_MASK_LOCKS, SCN_MASK_PREVIEW), also of one's own session; without a connection it
+ * has none. Whoever shows a node that is previewed uses the preview's translation, rotation, scale in place of the
+ * node's, as far as `fields` says. */
+
+struct scn_presence_info {
+        uint64_t session;
+        bool is_own;
+        struct scn_slice author;
+        struct scn_slice map; /* msgpack */
+};
+
+struct scn_lock_info {
+        struct scn_uid node;
+        uint64_t session;
+        bool is_own; /* this session's; the same author's other sessions may edit, too */
+        struct scn_slice author;
+        uint32_t mask;
+        bool has_subtree;
+        uint64_t left_ms; /* until it ends if it is not renewed, at the time of the last dispatch */
+};
+
+struct scn_preview_info {
+        uint64_t session;
+        bool is_own;
+        struct scn_uid node;
+        uint32_t fields; /* of SCN_FIELDS_TRS */
+        struct scn_trs trs;
+};
+
+SCN_API uint32_t scn_view_presences_count(const struct scn_view *view);
+SCN_API uint32_t scn_view_locks_count(const struct scn_view *view);
+SCN_API uint32_t scn_view_previews_count(const struct scn_view *view);
+/* Number `index` of them; false: there are fewer. */
+SCN_API bool scn_view_presence(const struct scn_view *view, uint32_t index, struct scn_presence_info *info_out);
+SCN_API bool scn_view_lock(const struct scn_view *view, uint32_t index, struct scn_lock_info *info_out);
+SCN_API bool scn_view_preview(const struct scn_view *view, uint32_t index, struct scn_preview_info *info_out);
+
+/* Puts the keys of a msgpack map into this session's presence; a nil removes one. The newest is sent when there is a
+ * connection, and again after each reconnect; what comes between is not queued. SCN_E_NO_MEMORY, SCN_E_TOO_LARGE,
+ * SCN_E_TOO_MANY_KEYS, SCN_E_BAD_MESSAGE (no map) and what refuses a property's value; it is then as before. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_set_presence(
+        struct scn_client *client, const void *map, size_t map_size);
+/* Shows others a node elsewhere, until it is ended, or an edit of this client that moves or transforms the node, by its
+ * uid, is accepted. fields: of SCN_FIELDS_TRS, not none. Sent like a presence. SCN_E_NO_MEMORY,
+ * SCN_E_TOO_MANY_PREVIEWS, SCN_E_NOT_FINITE, SCN_E_ZERO_QUATERNION, SCN_E_RANGE (no node, or no such fields). */
+SCN_API SCN_NODISCARD enum scn_error scn_client_preview(
+        struct scn_client *client, struct scn_uid node, uint32_t fields, const struct scn_trs *trs);
+SCN_API void scn_client_end_preview(struct scn_client *client, struct scn_uid node);
+
+struct scn_lock {
+        size_t size;
+        uint32_t ttl_s;   /* seconds, until it is renewed by locking again; 0: 60 */
+        uint32_t mask;    /* channels, of SCN_MASK_DURABLE; 0: all */
+        bool has_subtree; /* with all that is beneath */
+};
+
+#define SCN_LOCK_INIT                                                                                                  \
+        {                                                                                                              \
+                .size = sizeof(struct scn_lock)                                                                        \
+        }
+
 /* --- Requests --- */
 
 struct scn_answer {
@@ -465,6 +553,13 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_blame(
         struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data);
+/* Keeps other authors from editing these nodes, all or none; `lock` may be NULL. After a reconnect the locks of the
+ * session before last some seconds: lock again to keep them. The failure "locked" says in its text whose they are. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_lock(struct scn_client *client, const struct scn_target *nodes,
+        size_t nodes_count, const struct scn_lock *lock, scn_answer_fn callback, void *data);
+/* nodes_count 0: all that this session holds. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_unlock(struct scn_client *client, const struct scn_target *nodes,
+        size_t nodes_count, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_ping(struct scn_client *client, scn_answer_fn callback, void *data);
 
 /* One node of an answer to `tree`. */

@@ -74,7 +74,11 @@ enum scn_channel {
 #define SCN_MASK_TRANSFORM (1u << SCN_CHANNEL_TRANSFORM)
 #define SCN_MASK_PROPERTIES (1u << SCN_CHANNEL_PROPERTIES)
 #define SCN_MASK_WORLD (1u << SCN_CHANNEL_WORLD)
+#define SCN_MASK_PRESENCE (1u << SCN_CHANNEL_PRESENCE)
+#define SCN_MASK_LOCKS (1u << SCN_CHANNEL_LOCKS)
+#define SCN_MASK_PREVIEW (1u << SCN_CHANNEL_PREVIEW)
 #define SCN_MASK_DURABLE ((1u << SCN_CHANNEL_COUNT) - 1)
+#define SCN_MASK_VOLATILE (SCN_MASK_PRESENCE | SCN_MASK_LOCKS | SCN_MASK_PREVIEW)
 #define SCN_MASK_ALL UINT32_MAX
 
 /* Fixed fields of a node; properties are fields too, named by their key. */

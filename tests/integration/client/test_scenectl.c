@@ -240,6 +240,47 @@ SCN_TEST_WITH(scenectl, watches_the_state_and_then_what_changes, .timeout = 60)
         tear_down(&stage);
 }
 
+/* A lock lasts as long as its command, and a watch that asks for locks shows it. */
+SCN_TEST_WITH(scenectl, locks_nodes_for_as_long_as_it_runs, .timeout = 60)
+{
+        struct stage stage;
+        struct stage watcher;
+        struct stage ben;
+        set_up(&stage);
+        make_scene(&stage);
+        watcher = ben = stage;
+        watcher.output = ben.output = NULL;
+        scn_daemon_init(&watcher.tool);
+        scn_daemon_init(&ben.tool);
+        start(&watcher, "watch", "isle", "--json", "--mask", "locks,presence", NULL);
+        scn_daemon_wait_for_log(&watcher.tool, "{\"from\":0,\"to\":2,");
+        start(&stage, "lock", "isle", "/Boat", "--subtree", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "locked  " BOAT "\n");
+        scn_daemon_wait_for_log(&watcher.tool, "{\"locks\":[{\"uid\":\"" BOAT "\",\"session\":");
+        expect_part(run(&ben, 1, "--as", "ben", "--json", "rename-node", "isle", LAMP, "Light", NULL),
+                "\"detail\":{\"holder\":\"ann\",\"session\":");
+        expect_part(run(&ben, 1, "--as", "ben", "lock", "isle", LAMP, NULL), "is locked by ann");
+        expect_part(run(&ben, 0, "--as", "ben", "--json", "unlock", "isle", "/Boat", NULL), "{\"unlocked\":0}");
+        scn_daemon_signal(&stage.tool, SIGINT);
+        cr_assert_eq(scn_daemon_wait(&stage.tool), 0);
+        scn_daemon_wait_for_log(&watcher.tool, "{\"locks\":[]}\n");
+        (void)run(&ben, 0, "--as", "ben", "rename-node", "isle", LAMP, "Light", NULL);
+        expect_part(run(&ben, 0, "--as", "ben", "lock", "isle", LAMP, "--ttl", "1", NULL), "locked  " LAMP);
+        start(&stage, "lock", "isle", "/Boat", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "locked  " BOAT "\n");
+        expect_part(run(&ben, 0, "--as", "ann", "unlock", "isle", "/Boat", NULL), "unlocked  1");
+        (void)run(&ben, 0, "--as", "ben", "rename-node", "isle", "/Boat", "Ship", NULL);
+        expect_part(run(&ben, 2, "lock", "isle", "/Ship", "--ttl", "0", NULL), "at least a second");
+        (void)scn_daemon_stop(&watcher.tool);
+        scn_daemon_finish(&watcher.tool);
+        scn_daemon_finish(&ben.tool);
+        scn_free(watcher.output);
+        scn_free(ben.output);
+        scn_daemon_signal(&stage.tool, SIGINT);
+        (void)scn_daemon_wait(&stage.tool);
+        tear_down(&stage);
+}
+
 SCN_TEST_WITH(scenectl, tells_the_past, .timeout = 60)
 {
         struct stage stage;
@@ -380,7 +421,7 @@ SCN_TEST_WITH(scenectl, shows_a_node_with_many_properties_as_one, .timeout = 60)
         (void)run(&stage, 0, "apply", "isle", path, NULL);
         const char *output = run(&stage, 0, "--json", "get", "isle", "/Boat", NULL);
         for (int i = 0; i < 12; i++) {
-                char key[16];
+                char key[32];
                 (void)snprintf(key, sizeof key, "\"k%02d\":\"x", i);
                 expect_part(output, key);
         }

@@ -117,6 +117,12 @@ void scn_server_turn(struct scn_server *server)
         }
 }
 
+uint64_t scn_server_due_ms(const struct scn_server *server)
+{
+        (void)server;
+        return UINT64_MAX;
+}
+
 void scn_server_tick(struct scn_server *server)
 {
         struct scn_session *session;

@@ -3,6 +3,7 @@
 
 /* The conversation of PROTOCOL.md, held with a server: what it answers to the requests there is what stands there. */
 
+#include "server/live.h"
 #include "tests/lib/golden.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
@@ -236,6 +237,42 @@ static void give_names(struct talk *talk)
         (void)peer_expect(&talk->peer, SCN_MESSAGE_delta);
         say(talk, "fork");
         hear(talk, "answer/fork");
+}
+
+/* Bob edits what Ann has locked, under the number that his client has not used yet. */
+static void be_locked_out(struct talk *talk, struct peer *bob)
+{
+        peer_open(bob, &talk->hub, 2, "bob", "island");
+        const struct scn_op op = scene_translate(2, 1, 0, 0);
+        peer_edit(bob, &op, 1);
+        hear_from(talk, bob, "refused/locked");
+}
+
+SCN_TEST(golden, is_what_a_server_says_of_what_is_only_now)
+{
+        static struct talk talk;
+        struct peer bob;
+        greet(&talk);
+        say(&talk, "edit");
+        hear(&talk, "applied");
+        say(&talk, "presence");
+        say(&talk, "view/live");
+        (void)peer_expect(&talk.peer, SCN_MESSAGE_delta);
+        hear(&talk, "live/whole");
+        talk.hub.monotonic_ms += SCN_LIVE_INTERVAL_MS;
+        say(&talk, "lock");
+        say(&talk, "preview");
+        hear(&talk, "answer/lock");
+        hear(&talk, "live");
+        be_locked_out(&talk, &bob);
+        say(&talk, "preview/end");
+        talk.hub.monotonic_ms += SCN_LIVE_INTERVAL_MS;
+        hear(&talk, "live/gone");
+        say(&talk, "unlock");
+        hear(&talk, "answer/unlock");
+        peer_close(&bob);
+        peer_close(&talk.peer);
+        hub_finish(&talk.hub);
 }
 
 SCN_TEST(golden, is_what_a_server_says)

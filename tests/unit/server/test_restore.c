@@ -149,6 +149,24 @@ SCN_TEST(restore, of_a_subtree_takes_back_what_left_it_and_leaves_all_else)
         tear_down(&stage);
 }
 
+SCN_TEST(restore, that_writes_what_somebody_else_has_locked_is_refused)
+{
+        struct stage stage;
+        struct scn_message message;
+        set_up(&stage);
+        scn_message_init(&message, SCN_MESSAGE_lock);
+        message.as.lock.request = 4;
+        message.as.lock.nodes = (struct scn_slice){(const uint8_t *)"\x91\x02", 2};
+        peer_send(&stage.bob, &message);
+        (void)peer_expect(&stage.bob, SCN_MESSAGE_answer);
+        send(&stage.ann, ++stage.ann.number, "1", 0);
+        peer_expect_code(&stage.ann, SCN_MESSAGE_refused, "locked");
+        cr_assert(is_named(&stage, "ship"));
+        send(&stage.bob, ++stage.bob.number, "1", 0);
+        cr_assert_eq(await(&stage.bob), 3);
+        tear_down(&stage);
+}
+
 /* --- Among others --- */
 
 /* Runs the oldest job but for its end, and gives it. */

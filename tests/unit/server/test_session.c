@@ -145,3 +145,110 @@ SCN_TEST(session, answers_by_kind_before_a_document_is_open)
         peer_close(&peer);
         hub_finish(&hub);
 }
+
+/* --- Life --- */
+
+static void greet(struct peer *peer, struct hub *hub, uint64_t ping)
+{
+        struct scn_message message;
+        peer_connect(peer, hub);
+        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(7);
+        message.as.hello.ping = ping;
+        peer_send(peer, &message);
+}
+
+static void pass(struct hub *hub, uint64_t milliseconds)
+{
+        hub->monotonic_ms += milliseconds;
+        scn_server_tick(hub->server);
+}
+
+SCN_TEST(session, is_given_up_after_twice_the_time_in_which_it_promised_to_say_something)
+{
+        struct hub hub;
+        struct peer peer;
+        hub_start(&hub);
+        greet(&peer, &hub, 5);
+        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+        pass(&hub, 10000);
+        cr_assert_not(peer_has_ended(&peer));
+        pass(&hub, 1);
+        peer_expect_code(&peer, SCN_MESSAGE_failed, "silent");
+        cr_assert(peer_has_ended(&peer));
+        peer_close(&peer);
+        /* Who promised nothing may be silent. */
+        greet(&peer, &hub, SCN_ABSENT);
+        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+        pass(&hub, 10000000);
+        cr_assert_not(peer_has_ended(&peer));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, any_byte_is_a_sign_of_life_also_of_half_a_message)
+{
+        struct hub hub;
+        struct peer peer;
+        hub_start(&hub);
+        greet(&peer, &hub, 5);
+        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+        /* A message of 200 bytes over a line of one byte in nine seconds. */
+        peer_send_bytes(&peer, "\xc4\xc8", 2);
+        for (int i = 0; i < 50; i++) {
+                peer_send_bytes(&peer, "x", 1);
+                pass(&hub, 9000);
+                cr_assert_not(peer_has_ended(&peer));
+        }
+        pass(&hub, 2000);
+        cr_assert(peer_has_ended(&peer));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, time_in_which_nothing_is_read_from_it_does_not_count)
+{
+        enum {
+                SIZE = 1 << 20
+        };
+        static uint8_t bytes[SIZE + 5] = {0xc6, SIZE >> 24, SIZE >> 16 & 255, SIZE >> 8 & 255, SIZE & 255};
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        greet(&peer, &hub, 5);
+        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+        scn_message_init(&message, SCN_MESSAGE_documents);
+        message.as.documents.request = 1;
+        peer_send(&peer, &message); /* its job does not run, so all that follows waits */
+        while (scn_session_wants_input(peer.session)) {
+                peer_send_bytes(&peer, bytes, sizeof bytes);
+        }
+        pass(&hub, 20000);
+        cr_assert_not(peer_has_ended(&peer));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, may_promise_between_a_second_and_an_hour)
+{
+        static const struct {
+                uint64_t ping;
+                bool is_good;
+        } cases[] = {{0, false}, {1, true}, {3600, true}, {3601, false}};
+        struct hub hub;
+        hub_start(&hub);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                struct peer peer;
+                greet(&peer, &hub, cases[i].ping);
+                if (cases[i].is_good) {
+                        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+                } else {
+                        peer_expect_code(&peer, SCN_MESSAGE_failed, "range");
+                }
+                peer_close(&peer);
+        }
+        hub_finish(&hub);
+}

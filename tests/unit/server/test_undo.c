@@ -592,3 +592,53 @@ SCN_TEST(undo, has_its_number_counted_when_there_is_nothing)
         peer_close(&ann);
         hub_finish(&hub);
 }
+
+/* One undo took many steps; each has its records in the same transaction. */
+SCN_TEST(undo, of_many_steps_at_once_is_brought_back_in_any_portions)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        struct scn_message message;
+        struct scn_digests states[41];
+        open_two(&hub, &ann, &ben);
+        for (uint32_t i = 0; i < 40; i++) {
+                states[i] = scn_document_digests(document_of(&hub));
+                (void)edit(&ann, i % 3 == 0 ? scene_add(2, 100 + i, "n") : scene_translate(2, (float)i, 1, 2));
+        }
+        states[40] = scn_document_digests(document_of(&hub));
+        /* One in the middle is used up: nothing of it comes back. */
+        (void)edit(&ben, scene_rename(id_of(&hub, 118), "Ben's"));
+        send_undo(&ann, (struct wish){.count = 21});
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        send_undo(&ann, (struct wish){0});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "superseded");
+        send_undo(&ann, (struct wish){.count = 18});
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        undo(&ben, (struct wish){0}, "steps 43 applied 1");
+        for (uint32_t portion = 1, left = 39; left > 0; portion++) {
+                send_redo(&ann, portion);
+                message = peer_expect(&ann, SCN_MESSAGE_applied);
+                left -= portion < left ? portion : left;
+        }
+        const struct scn_digests after = scn_document_digests(document_of(&hub));
+        cr_assert_eq(memcmp(&states[40], &after, sizeof after), 0);
+        (void)message;
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, keeps_the_last_10000_steps)
+{
+        struct scn_author *list = NULL;
+        struct scn_author *ann = scn_author_get(&list, scene_text("ann"));
+        for (scn_revision i = 1; i <= SCN_UNDO_STEPS_MAX + SCN_UNDO_STEPS_MAX / 4; i++) {
+                cr_assert(scn_author_reserve(ann, 1));
+                scn_author_note_edit(ann, i, i);
+        }
+        cr_assert_eq(ann->steps.undo_count, SCN_UNDO_STEPS_MAX + SCN_UNDO_STEPS_MAX / 4);
+        cr_assert(scn_author_reserve(ann, 1));
+        scn_author_note_edit(ann, 20000, 20000);
+        cr_assert_eq(ann->steps.undo_count, SCN_UNDO_STEPS_MAX);
+        cr_assert_eq(ann->steps.undo[0], SCN_UNDO_STEPS_MAX / 4 + 2);
+        scn_authors_destroy(list);
+}

@@ -12,6 +12,7 @@
 #include "protocol/scene/digest.h"
 #include "protocol/wire/columns.h"
 #include "protocol/wire/frame.h"
+#include "protocol/wire/live.h"
 #include "protocol/wire/message.h"
 #include "protocol/wire/ops.h"
 
@@ -107,6 +108,9 @@ SCN_TEST(golden, requests_that_greet_and_manage)
         message.as.hello.name = scene_text("ann");
         message.as.hello.agent = scene_text("demo 1");
         expect_message("hello", &message);
+        message.as.hello.agent = (struct scn_slice){NULL, 0};
+        message.as.hello.ping = 20;
+        expect_message("hello/ping", &message);
         message = make(SCN_MESSAGE_open);
         message.as.open.request = 1;
         message.as.open.document = scene_text("island");
@@ -253,9 +257,61 @@ SCN_TEST(golden, views)
         message.as.view.epoch = epoch();
         message.as.view.rev = 2;
         expect_message("view/resume", &message);
+        message = make(SCN_MESSAGE_view);
+        message.as.view.request = 20;
+        message.as.view.view = 2;
+        message.as.view.root = scene_path("/boat");
+        message.as.view.mask = SCN_MASK_STRUCTURE | SCN_MASK_VOLATILE;
+        expect_message("view/live", &message);
         message = make(SCN_MESSAGE_unview);
         message.as.unview.view = 1;
         expect_message("unview", &message);
+}
+
+SCN_TEST(golden, what_is_only_now)
+{
+        struct object map;
+        struct object nodes;
+        struct scn_message message = make(SCN_MESSAGE_presence);
+        begin(&map);
+        scn_pack_map(&map.packer, 2);
+        scn_pack_cstring(&map.packer, "tool");
+        scn_pack_cstring(&map.packer, "move");
+        scn_pack_cstring(&map.packer, "at");
+        scn_pack_array(&map.packer, 3);
+        scn_pack_float(&map.packer, 1.5f);
+        scn_pack_uint(&map.packer, 2);
+        scn_pack_uint(&map.packer, 3);
+        message.as.presence.map = bytes_of(&map);
+        expect_message("presence", &message);
+        message = make(SCN_MESSAGE_preview);
+        begin(&nodes);
+        const struct scn_preview_wish wish = {
+                .node = by_uid(LANTERN), .fields = SCN_FIELDS_TRANSLATION, .trs = {.t = {1, 2, 3}}};
+        scn_pack_array(&nodes.packer, 1);
+        scn_pack_preview_wish(&nodes.packer, &wish);
+        message.as.preview.nodes = bytes_of(&nodes);
+        expect_message("preview", &message);
+        scn_buffer_reset(&nodes.buffer);
+        scn_pack_array(&nodes.packer, 0);
+        message.as.preview.nodes = bytes_of(&nodes);
+        expect_message("preview/end", &message);
+        scn_buffer_reset(&nodes.buffer);
+        scn_pack_array(&nodes.packer, 1);
+        const struct scn_node_ref boat = by_uid(BOAT);
+        scn_pack_ref(&nodes.packer, &boat);
+        message = make(SCN_MESSAGE_lock);
+        message.as.lock.request = 21;
+        message.as.lock.nodes = bytes_of(&nodes);
+        message.as.lock.ttl = 30;
+        message.as.lock.mask = SCN_MASK_TRANSFORM;
+        message.as.lock.subtree = true;
+        expect_message("lock", &message);
+        message = make(SCN_MESSAGE_unlock);
+        message.as.unlock.request = 22;
+        expect_message("unlock", &message);
+        scn_buffer_finish(&map.buffer);
+        scn_buffer_finish(&nodes.buffer);
 }
 
 SCN_TEST(golden, questions)
