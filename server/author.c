@@ -258,6 +258,10 @@ static enum scn_error meet_taking(struct reading *reading, const struct scn_jour
 
 static enum scn_error meet_transaction(struct reading *reading, const struct scn_journal_transaction *transaction)
 {
+        /* What a document was made of is nobody's step. */
+        if (transaction->cause == SCN_CAUSE_FORK) {
+                return SCN_OK;
+        }
         if (transaction->author.size != reading->author.size ||
                 memcmp(transaction->author.data, reading->author.data, reading->author.size) != 0) {
                 return SCN_OK;

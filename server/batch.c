@@ -343,6 +343,7 @@ static void note_published(struct scn_entry *entry)
         case SCN_CAUSE_EDIT:
         case SCN_CAUSE_IMPORT:
         case SCN_CAUSE_RESTORE:
+        case SCN_CAUSE_FORK:
         case SCN_CAUSE_COUNT:
                 scn_author_note_edit(entry->author, entry->step, scn_changes_revision(entry->changes));
                 break;

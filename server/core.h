@@ -150,6 +150,7 @@ struct scn_session {
         uint64_t staged_number;
         struct scn_digest staged_hash; /* of the parts so far */
         struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
+        struct scn_restore *restore;   /* the same for a restore */
         struct scn_author *own;        /* the room's, once it was needed */
         uint64_t group_number;         /* the gesture that is open ... */
         scn_revision group_step;       /* ... and the step it makes; 0: none */

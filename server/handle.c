@@ -5,8 +5,10 @@
 
 #include "protocol/base/alloc.h"
 #include "server/core.h"
+#include "server/fork.h"
 #include "server/history.h"
 #include "server/live.h"
+#include "server/tag.h"
 
 #include <string.h>
 
@@ -424,6 +426,22 @@ static bool on_history(struct scn_session *session, const struct scn_message *me
         return scn_history_ask(session, message);
 }
 
+/* The revisions that its answer names must be in the journal. */
+static bool on_blame(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_room_is_settled(session->room) && scn_history_ask(session, message);
+}
+
+static bool on_tag(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_tag_ask(session, &message->as.tag);
+}
+
+static bool on_fork(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_fork_ask(session, &message->as.fork);
+}
+
 static bool on_backup(struct scn_session *session, const struct scn_message *message)
 {
         return scn_backup_start(session, message->as.backup.request);
@@ -468,6 +486,7 @@ static const struct {
         {SCN_MESSAGE_edit, true, on_edit},
         {SCN_MESSAGE_undo, true, on_edit},
         {SCN_MESSAGE_redo, true, on_edit},
+        {SCN_MESSAGE_restore, true, on_edit},
         {SCN_MESSAGE_view, true, on_view},
         {SCN_MESSAGE_unview, true, on_unview},
         {SCN_MESSAGE_world, true, on_world},
@@ -482,6 +501,10 @@ static const struct {
         {SCN_MESSAGE_preview, true, on_preview},
         {SCN_MESSAGE_lock, true, on_lock},
         {SCN_MESSAGE_unlock, true, on_unlock},
+        {SCN_MESSAGE_tag, true, on_tag},
+        {SCN_MESSAGE_tags, true, on_history},
+        {SCN_MESSAGE_blame, true, on_blame},
+        {SCN_MESSAGE_fork, true, on_fork},
 };
 
 bool scn_handle(struct scn_session *session, const struct scn_message *message)

@@ -9,6 +9,7 @@
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/live.h"
+#include "server/restore.h"
 #include "server/room_open.h"
 #include "server/undo.h"
 
@@ -371,6 +372,8 @@ void scn_room_leave(struct scn_session *session)
         scn_batch_forget(room->batch, session);
         scn_undo_destroy(session->undo);
         session->undo = NULL;
+        scn_restore_destroy(session->restore);
+        session->restore = NULL;
         session->own = NULL;
         session->room = NULL;
         session->next_in_room = NULL;

@@ -7,6 +7,7 @@
 #include "protocol/base/assert.h"
 #include "server/answer.h"
 #include "server/core.h"
+#include "server/restore.h"
 #include "server/undo.h"
 
 #include <stdio.h>
@@ -69,6 +70,7 @@ void scn_session_destroy(struct scn_session *session)
         free_queue(session->staged_first);
         free_outbox(session);
         scn_undo_destroy(session->undo);
+        scn_restore_destroy(session->restore);
         scn_frame_reader_finish(&session->reader);
         *(session->previous != NULL ? &session->previous->next : &server->sessions) = session->next;
         if (session->next != NULL) {
@@ -405,10 +407,17 @@ void scn_session_use_number(struct scn_session *session, uint64_t number)
         }
 }
 
+/* Those that change the document: they have a number of the client's row, and wait for the room's turn. */
+static bool is_taken_by_turn(uint64_t kind)
+{
+        return kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo ||
+                kind == SCN_MESSAGE_restore;
+}
+
 void scn_session_reject(
         struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text)
 {
-        const bool has_number = kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
+        const bool has_number = is_taken_by_turn(kind);
         if (!has_number || request == SCN_ABSENT) {
                 scn_session_fail(session, request, error, text);
                 return;
@@ -440,11 +449,6 @@ void scn_session_end_input(struct scn_session *session)
 {
         session->has_no_more_input = true;
         end_if_done(session);
-}
-
-static bool is_taken_by_turn(enum scn_message_kind kind)
-{
-        return kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
 }
 
 static void pump(struct scn_session *session)

@@ -7,6 +7,7 @@
 #include "server/answer.h"
 #include "server/batch.h"
 #include "server/core.h"
+#include "server/restore.h"
 #include "server/undo.h"
 
 static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
@@ -238,6 +239,60 @@ static bool take_undo(
         return true;
 }
 
+/* Answers what was restored, which is a step of its own. */
+static void draft_restore(
+        struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice summary)
+{
+        const struct scn_undo_result result = {
+                .changes = scn_changes_count(changes) > 0 ? changes : NULL, .summary = summary};
+        if (result.changes == NULL) {
+                scn_document_take_back(batch->room->document, changes);
+        } else {
+                taken->session->group_step = 0;
+        }
+        draft_undo(batch, taken, &result);
+}
+
+/* True: it is done, and the inbox has moved on. */
+static bool take_restore(struct scn_batch *batch, struct scn_session *session,
+        const struct scn_message_restore *message, struct scn_digest hash)
+{
+        struct scn_taken taken = {
+                .session = session,
+                .number = message->number,
+                .group = SCN_ABSENT,
+                .hash = hash,
+                .cause = SCN_CAUSE_RESTORE,
+        };
+        struct scn_changes *changes;
+        struct scn_refusal refusal;
+        struct scn_slice summary;
+        enum scn_error error = SCN_OK;
+        const enum scn_restore_state state = scn_restore_prepare(session, message, &error);
+        if (state == SCN_RESTORE_REFUSED) {
+                scn_session_use_number(session, message->number);
+                refuse_now(session, message->number, error);
+                return true;
+        }
+        if (state == SCN_RESTORE_WAITS) {
+                return false;
+        }
+        error = scn_restore_apply(session, &changes, &taken.edit, &summary, &refusal);
+        scn_session_use_number(session, message->number);
+        if (error == SCN_OK) {
+                draft_restore(batch, &taken, changes, summary);
+        } else {
+                scn_batch_add_refused(batch, &taken, error, &refusal);
+        }
+        scn_restore_destroy(session->restore);
+        session->restore = NULL;
+        if (session->state == SCN_SESSION_OPEN) {
+                scn_session_pop(session);
+                scn_session_pump(session);
+        }
+        return true;
+}
+
 /* Takes the edit at the head of a session's inbox. False: it has to wait. */
 static bool take_edit(struct scn_batch *batch, struct scn_session *session)
 {
@@ -248,10 +303,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         bool is_repeat;
         const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &fault);
         SCN_ASSERT(decoded == SCN_OK); /* it was read once already, when it came to the head */
-        if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo && message.kind != SCN_MESSAGE_redo) {
+        if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo && message.kind != SCN_MESSAGE_redo &&
+                message.kind != SCN_MESSAGE_restore) {
                 return false; /* a view, which waits for the publish point */
         }
-        const uint64_t number = message.as.edit.number; /* the first field of all three */
+        const uint64_t number = message.as.edit.number; /* the first field of all */
         const enum scn_error error = check_number(session, number, &is_repeat);
         const bool is_torn = session->staged_first != NULL && session->staged_number != number;
         if (error != SCN_OK || is_torn) {
@@ -277,6 +333,9 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 refuse_now(session, number, SCN_E_STORAGE_FULL);
                 return true;
         }
+        if (message.kind == SCN_MESSAGE_restore) {
+                return take_restore(batch, session, &message.as.restore, hash);
+        }
         if (message.kind != SCN_MESSAGE_edit) {
                 return take_undo(batch, session, &message, hash);
         }
@@ -295,7 +354,8 @@ static void take_prepared(struct scn_room *room, struct scn_batch *batch)
         struct scn_session *next = NULL;
         for (struct scn_session *session = room->sessions; session != NULL; session = next) {
                 next = session->next_in_room;
-                if (session->undo != NULL && scn_session_edit(session) != NULL) {
+                const bool is_prepared = session->undo != NULL || session->restore != NULL;
+                if (is_prepared && scn_session_edit(session) != NULL) {
                         (void)take_edit(batch, session);
                 }
         }

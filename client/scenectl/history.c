@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* undo, redo, log. */
+/* undo, redo, restore, log. */
 
 #include "client/scenectl/ctl.h"
 #include "protocol/wire/pack.h"
@@ -52,6 +52,18 @@ int scn_ctl_run_redo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
                 return ctl->code;
         }
         const enum scn_error error = scn_client_redo(ctl->client, &undo, scn_ctl_on_edited, ctl);
+        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+}
+
+int scn_ctl_run_restore(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        struct scn_target node = {.path = NULL};
+        const char *text = arguments->options[SCN_CTL_OPTION_node];
+        if ((text != NULL && !scn_ctl_read_node(ctl, text, &node)) || !scn_ctl_open(ctl, arguments->values[0])) {
+                return ctl->code;
+        }
+        const enum scn_error error =
+                scn_client_restore(ctl->client, arguments->values[1], node, scn_ctl_on_edited, ctl);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 
@@ -175,13 +187,17 @@ int scn_ctl_run_log(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
         const char *from = arguments->options[SCN_CTL_OPTION_from];
         const char *to = arguments->options[SCN_CTL_OPTION_to];
         const char *limit = arguments->options[SCN_CTL_OPTION_limit];
+        const char *group = arguments->options[SCN_CTL_OPTION_group];
         if ((node != NULL && !scn_ctl_read_node(ctl, node, &request.node)) ||
                 (from != NULL && !scn_ctl_read_number(ctl, from, SCN_REVISION_MAX, &request.from)) ||
                 (to != NULL && !scn_ctl_read_number(ctl, to, SCN_REVISION_MAX, &request.to)) ||
-                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit))) {
+                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit)) ||
+                (group != NULL && !scn_ctl_read_number(ctl, group, SCN_REVISION_MAX, &request.group))) {
                 return SCN_CTL_USAGE;
         }
         request.author = arguments->options[SCN_CTL_OPTION_author];
+        request.since = arguments->options[SCN_CTL_OPTION_since];
+        request.until = arguments->options[SCN_CTL_OPTION_until];
         if (!scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }

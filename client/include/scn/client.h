@@ -254,6 +254,11 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_undo(
 SCN_API SCN_NODISCARD enum scn_error scn_client_redo(
         struct scn_client *client, const struct scn_undo *undo, scn_result_fn callback, void *data);
 
+/* What the document (or, with `node`, a subtree that was there then and is there now) was at a revision, time or tag is
+ * brought back, as a step that can be undone. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_restore(
+        struct scn_client *client, const char *at, struct scn_target node, scn_result_fn callback, void *data);
+
 /* --- Views --- */
 
 /* Why the view changed. */
@@ -355,6 +360,10 @@ struct scn_replay_options {
         scn_view_fn on_change;
         scn_view_end_fn on_end;
         void *data;
+        const char *from_at; /* a revision, time or tag, instead of from; to_at the same */
+        const char *to_at;
+        const char *author; /* only what this one did; between, what others did comes as events of nobody */
+        bool is_merged;     /* all that changed between from and to as one event of nobody */
 };
 
 #define SCN_REPLAY_OPTIONS_INIT                                                                                        \
@@ -501,6 +510,9 @@ struct scn_request {
         scn_revision from;  /* log; 0: not said */
         scn_revision to;
         uint64_t limit;
+        uint64_t group;    /* log: only this group's; 0: not said */
+        const char *since; /* log: what happened after this revision, time or tag */
+        const char *until; /* log: up to and with this one */
 };
 
 #define SCN_REQUEST_INIT                                                                                               \
@@ -528,6 +540,18 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_who(struct scn_client *client, s
 SCN_API SCN_NODISCARD enum scn_error scn_client_kick(
         struct scn_client *client, uint64_t session, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_verify(struct scn_client *client, scn_answer_fn callback, void *data);
+/* `rev` NULL: the durable revision. A tag that is there already names this revision from now on. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_tag(
+        struct scn_client *client, const char *name, const scn_revision *rev, scn_answer_fn callback, void *data);
+SCN_API SCN_NODISCARD enum scn_error scn_client_untag(
+        struct scn_client *client, const char *name, scn_answer_fn callback, void *data);
+/* A new document named `to`, as the open one was at a revision, time or tag (NULL: as it is). */
+SCN_API SCN_NODISCARD enum scn_error scn_client_fork(
+        struct scn_client *client, const char *at, const char *to, scn_answer_fn callback, void *data);
+/* Who set each field of a node that is there. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_blame(
+        struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data);
+SCN_API SCN_NODISCARD enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data);
 /* Keeps other authors from editing these nodes, all or none; `lock` may be NULL. After a reconnect the locks of the
  * session before last some seconds: lock again to keep them. The failure "locked" says in its text whose they are. */

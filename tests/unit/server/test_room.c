@@ -427,6 +427,11 @@ SCN_TEST(history, answers_what_the_digest_was_at_any_revision)
                                                                    "noon",
                 5};
         peer_send(&a, &message);
+        peer_expect_code(&a, SCN_MESSAGE_failed, "no_tag");
+        message.as.digest.at = (struct scn_slice){(const uint8_t *)"\xb4"
+                                                                   "2099-02-31T12:00:60+",
+                21};
+        peer_send(&a, &message);
         peer_expect_code(&a, SCN_MESSAGE_failed, "bad_time");
         peer_close(&a);
         hub_finish(&hub);
@@ -450,7 +455,6 @@ SCN_TEST(history, replays_to_the_digest_that_was_recorded_live)
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_replay);
         message.as.replay.request = 31;
-        message.as.replay.from = 0;
         peer_send(&a, &message);
         take_deltas(&a, &held);
         cr_assert_eq(scn_document_revision(held.replica), 30);

@@ -340,6 +340,30 @@ SCN_TEST(undo, leaves_a_transform_alone_under_another_parent_and_a_move_where_ot
         close_two(&hub, &ann, &ben);
 }
 
+/* The transform goes back first, and then counts as another's again, as it did before the step. */
+SCN_TEST(undo, of_a_step_that_moved_and_transformed_what_others_had_placed_takes_back_both)
+{
+        struct hub hub;
+        struct peer ann, ben;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        peer_open(&ben, &hub, 2, "ben", "test");
+        (void)edit(&ann, scene_add(1, 50, "boat"));
+        (void)edit(&ann, scene_add(1, 51, "oar"));
+        (void)edit(&ben, scene_translate(3, 1, 1, 1));
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        (void)edit_in(&ann, 5, scene_move(3, 2));
+        (void)edit_in(&ann, 5, scene_translate(3, 2, 2, 2));
+        send_undo(&ann, (struct wish){.count = 1});
+        const struct scn_message answer = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert_str_eq(summary_of(&answer), "steps 4 applied 2");
+        const struct scn_digests after = scn_document_digests(document_of(&hub));
+        cr_assert_eq(memcmp(&before, &after, sizeof after), 0);
+        peer_close(&ann);
+        peer_close(&ben);
+        hub_finish(&hub);
+}
+
 SCN_TEST(undo, of_several_steps_is_one_revision_and_stops_before_one_that_is_refused)
 {
         struct hub hub;
