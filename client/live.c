@@ -309,7 +309,7 @@ void scn_client_own_answered(struct scn_client *client, const struct scn_task *t
                         continue;
                 }
                 at->edit = 0;
-                at->is_due = !at->is_sent;
+                at->is_due = true; /* maybe the newest has not been sent */
                 if (is_accepted) {
                         drop_own(client, at);
                 }

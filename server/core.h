@@ -63,6 +63,7 @@ struct scn_segment {
 struct scn_queued {
         struct scn_queued *next;
         uint32_t size;
+        bool waits_for_turn; /* it has been read: an edit, undo or redo */
         uint8_t payload[];
 };
 
@@ -174,22 +175,7 @@ struct scn_session {
         scn_revision owed; /* of its own last edit: each of its views is told this revision, be it by an empty delta */
 };
 
-/* An edit of the turn, until its batch is published. */
-struct scn_entry {
-        struct scn_session *session;     /* NULL: gone meanwhile */
-        struct scn_changes *changes;     /* NULL: refused, or nothing changed */
-        struct scn_shared_bytes *answer; /* the frame to send */
-        bool is_accepted;                /* it changed something, or there was nothing to change */
-        uint64_t number;
-        /* What its author can take back once it is published. */
-        struct scn_author *author; /* NULL: nothing changed */
-        enum scn_cause cause;
-        scn_revision step;
-        scn_revision *steps; /* owned; undo, redo: what it was about */
-        size_t steps_count;
-};
-
-struct scn_batch;          /* turn.c */
+struct scn_batch;          /* batch.h */
 struct scn_checkpoint_job; /* upkeep.c */
 struct scn_backup_stream;  /* backup.c */
 struct scn_live;           /* live.h */
@@ -347,6 +333,10 @@ struct scn_journal *scn_room_retire(struct scn_room *room);
 
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);
+/* The author's gestures end: what comes of one begins another step. An undo or redo does so. NULL: everybody's. */
+void scn_room_close_groups(struct scn_room *room, const struct scn_author *author);
+
+/* --- batch.c --- */
 /* The disk gave no verdict: all sessions end, the room closes, and the file decides when it is opened again. */
 void scn_room_break(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */
@@ -386,8 +376,9 @@ void scn_live_turn(struct scn_room *room);
 uint64_t scn_live_due_ms(const struct scn_room *room);
 /* The session leaves: what it showed goes, its locks stay for a grace. */
 void scn_live_leave(struct scn_session *session);
-/* An edit of the session was applied and is about to be stored. */
-void scn_live_note_applied(struct scn_session *session, const struct scn_changes *changes);
+/* An edit of the session was accepted and is about to be stored; `changes` NULL: nothing was to be changed. An undo or
+ * redo: `edit` NULL. */
+void scn_live_note_applied(struct scn_session *session, const struct scn_edit *edit, const struct scn_changes *changes);
 /* At the publish point, for each edit: before its changes are settled. */
 void scn_live_note_published(struct scn_room *room, const struct scn_changes *changes);
 /* At the publish point, when all edits are noted and the views have their deltas; `mask`: channels changed. */

@@ -370,17 +370,33 @@ static bool has_located(const struct scn_room *room)
         return room->live != NULL && (room->live->locks_count > 0 || room->live->previews_count > 0);
 }
 
-/* The preview goes when the edit is published, lest the node jumps back; one that is newer than the edit stays. */
-void scn_live_note_applied(struct scn_session *session, const struct scn_changes *changes)
+static void end_with_edit(struct scn_session *session, enum scn_op_kind kind, scn_node_id id)
 {
-        for (uint32_t i = 0; i < scn_changes_count(changes) && session->previews_count > 0; i++) {
+        const bool is_placed = kind == SCN_OP_TRANSFORM || kind == SCN_OP_MOVE;
+        struct scn_live_entry *preview = is_placed ? find_preview(session, id) : NULL;
+        if (preview != NULL) {
+                preview->is_ending = true;
+                live_of(session)->has_ending = true;
+        }
+}
+
+/* The preview goes when the edit is published, lest the node jumps back; one that is newer than the edit stays. A node
+ * that was put where it was before has no change, but is no longer dragged either. */
+void scn_live_note_applied(struct scn_session *session, const struct scn_edit *edit, const struct scn_changes *changes)
+{
+        const struct scn_document *document = session->room->document;
+        const uint32_t changes_count = changes == NULL ? 0 : scn_changes_count(changes);
+        for (uint32_t i = 0; i < changes_count && session->previews_count > 0; i++) {
                 const struct scn_change *change = scn_changes_get(changes, i);
-                const bool is_written = change->kind == SCN_OP_TRANSFORM || change->kind == SCN_OP_MOVE;
-                struct scn_live_entry *preview = is_written ? find_preview(session, change->id) : NULL;
-                if (preview != NULL) {
-                        preview->is_ending = true;
-                        live_of(session)->has_ending = true;
-                }
+                end_with_edit(session, change->kind, change->id);
+        }
+        const uint32_t ops_count = edit == NULL ? 0 : edit->ops_count;
+        for (uint32_t i = 0; i < ops_count && session->previews_count > 0; i++) {
+                const struct scn_node_ref *node = &edit->ops[i].node;
+                const scn_node_id id = node->kind == SCN_REF_ID ? node->id
+                        : node->kind == SCN_REF_UID             ? scn_document_find_uid(document, node->uid)
+                                                                : 0;
+                end_with_edit(session, edit->ops[i].kind, id);
         }
 }
 

@@ -294,6 +294,7 @@ static bool enqueue(struct scn_session *session, struct scn_slice payload)
         }
         queued->next = NULL;
         queued->size = payload.size;
+        queued->waits_for_turn = false;
         memcpy(queued->payload, payload.data, payload.size);
         *(session->inbox_last != NULL ? &session->inbox_last->next : &session->inbox_first) = queued;
         session->inbox_last = queued;
@@ -406,11 +407,17 @@ void scn_session_use_number(struct scn_session *session, uint64_t number)
         }
 }
 
+/* What changes the document, under a number of the client's. */
+static bool is_taken_by_turn(uint64_t kind)
+{
+        return kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo ||
+                kind == SCN_MESSAGE_restore;
+}
+
 void scn_session_reject(
         struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text)
 {
-        const bool has_number = kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo ||
-                kind == SCN_MESSAGE_restore;
+        const bool has_number = is_taken_by_turn(kind);
         if (!has_number || request == SCN_ABSENT) {
                 scn_session_fail(session, request, error, text);
                 return;
@@ -448,13 +455,18 @@ static void pump(struct scn_session *session)
 {
         while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking &&
                 scn_session_has_room(session)) {
+                struct scn_queued *head = session->inbox_first;
                 struct scn_message message;
                 struct scn_message_fault fault;
+                if (head->waits_for_turn) {
+                        return;
+                }
                 const enum scn_error error =
-                        scn_message_decode(payload_of(session->inbox_first), SCN_RECEIVER_SERVER, &message, &fault);
+                        scn_message_decode(payload_of(head), SCN_RECEIVER_SERVER, &message, &fault);
                 if (error != SCN_OK) {
                         answer_fault(session, error, &fault);
                 } else if (!scn_handle(session, &message)) {
+                        head->waits_for_turn = is_taken_by_turn(message.kind);
                         return;
                 }
                 if (session->state != SCN_SESSION_ENDED) {

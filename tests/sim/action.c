@@ -27,7 +27,7 @@ static struct scn_uid any_uid(struct sim_author *author)
         return uids->uids[sim_chance(sim, 60) ? count - 1 - sim_below(sim, recent) : sim_below(sim, count)];
 }
 
-static struct sim_view *any_view(struct sim_author *author)
+struct sim_view *sim_any_view(struct sim_author *author)
 {
         const uint32_t first = sim_below(author->sim, SIM_VIEWS_MAX);
         for (uint32_t i = 0; i < SIM_VIEWS_MAX; i++) {
@@ -42,7 +42,7 @@ static struct sim_view *any_view(struct sim_author *author)
 /* Mostly one that is there, as its author sees it. */
 static struct scn_uid any_node(struct sim_author *author)
 {
-        const struct sim_view *view = any_view(author);
+        const struct sim_view *view = sim_any_view(author);
         const uint32_t count = view == NULL ? 0 : scn_view_nodes_count(view->view);
         if (count == 0 || sim_chance(author->sim, 10)) {
                 return any_uid(author);
@@ -55,7 +55,7 @@ static struct scn_uid any_node(struct sim_author *author)
         return uid;
 }
 
-static struct scn_uid any_name(struct sim_author *author)
+struct scn_uid sim_any_name(struct sim_author *author)
 {
         struct scn_uid uid = any_node(author);
         while (scn_uid_is_none(uid)) {
@@ -64,7 +64,7 @@ static struct scn_uid any_name(struct sim_author *author)
         return uid;
 }
 
-static struct scn_target any_target(struct sim_author *author)
+struct scn_target sim_any_target(struct sim_author *author)
 {
         static const char *const paths[] = {"/", "/x", "/x/x", "/x[1]", "/[0]"};
         if (scn_uid_is_none(scn_client_root(author->client))) {
@@ -73,7 +73,7 @@ static struct scn_target any_target(struct sim_author *author)
         if (sim_chance(author->sim, 4)) {
                 return SCN_BY_PATH(paths[sim_below(author->sim, 5)]);
         }
-        return SCN_BY_UID(any_name(author));
+        return SCN_BY_UID(sim_any_name(author));
 }
 
 static struct scn_position any_position(struct sim_author *author)
@@ -82,7 +82,7 @@ static struct scn_position any_position(struct sim_author *author)
         struct scn_position position = {.kind = (enum scn_position_kind)sim_below(sim, 4)};
         position.index = sim_below(sim, 6);
         if (position.kind == SCN_POSITION_AFTER) {
-                position.after = SCN_BY_UID(any_name(author));
+                position.after = SCN_BY_UID(sim_any_name(author));
         }
         return position;
 }
@@ -119,14 +119,14 @@ static enum scn_error op_add(struct sim_author *author, struct scn_draft *draft,
         const float t[3] = {(float)sim_below(sim, 100), 1.0f, 0.5f};
         const float r[4] = {0.0f, (float)sim_below(sim, 5), 0.0f, 1.0f};
         const float s[3] = {2.0f, sim_chance(sim, 80) ? 2.0f : 0.0f, sim_chance(sim, 60) ? 2.0f : -1.0f};
-        addition.parent = any_target(author);
+        addition.parent = sim_any_target(author);
         addition.position = any_position(author);
         addition.name = sim_chance(sim, 10) ? NULL : name;
         addition.t = t;
         addition.r = sim_chance(sim, 40) ? r : NULL;
         addition.s = sim_chance(sim, 30) ? s : NULL;
         if (sim_chance(sim, 15)) {
-                addition.uid = any_name(author); /* back from the dead, or refused */
+                addition.uid = sim_any_name(author); /* back from the dead, or refused */
         }
         struct scn_uid uid;
         const enum scn_error error = scn_draft_add(draft, &addition, &uid);
@@ -144,7 +144,7 @@ static enum scn_error op_remove(struct sim_author *author, struct scn_draft *dra
 {
         (void)marker;
         author->removes++;
-        return scn_draft_remove(draft, any_target(author));
+        return scn_draft_remove(draft, sim_any_target(author));
 }
 
 static enum scn_error op_move(struct sim_author *author, struct scn_draft *draft, uint32_t marker)
@@ -153,7 +153,7 @@ static enum scn_error op_move(struct sim_author *author, struct scn_draft *draft
         const uint32_t flags =
                 (sim_chance(sim, 40) ? SCN_MOVE_KEEP_WORLD : 0) | (sim_chance(sim, 50) ? SCN_MOVE_LOSSY : 0);
         (void)marker;
-        return scn_draft_move(draft, any_target(author), any_target(author), any_position(author), flags);
+        return scn_draft_move(draft, sim_any_target(author), sim_any_target(author), any_position(author), flags);
 }
 
 static enum scn_error op_transform(struct sim_author *author, struct scn_draft *draft, uint32_t marker)
@@ -163,20 +163,20 @@ static enum scn_error op_transform(struct sim_author *author, struct scn_draft *
         const float r[4] = {(float)sim_below(sim, 3), (float)sim_below(sim, 3), 0.5f, 1.0f};
         const float s[3] = {1.0f, (float)(1 + sim_below(sim, 3)), 1.0f};
         const uint32_t which = 1 + sim_below(sim, 7);
-        return scn_draft_transform(draft, any_target(author), (which & 1) != 0 ? t : NULL, (which & 2) != 0 ? r : NULL,
-                (which & 4) != 0 ? s : NULL);
+        return scn_draft_transform(draft, sim_any_target(author), (which & 1) != 0 ? t : NULL,
+                (which & 2) != 0 ? r : NULL, (which & 4) != 0 ? s : NULL);
 }
 
 static enum scn_error op_rename(struct sim_author *author, struct scn_draft *draft, uint32_t marker)
 {
         char name[16];
         (void)snprintf(name, sizeof name, sim_chance(author->sim, 30) ? "x" : "m%u", marker);
-        return scn_draft_rename(draft, any_target(author), sim_chance(author->sim, 10) ? NULL : name);
+        return scn_draft_rename(draft, sim_any_target(author), sim_chance(author->sim, 10) ? NULL : name);
 }
 
 static enum scn_error op_mark(struct sim_author *author, struct scn_draft *draft, uint32_t marker)
 {
-        return scn_draft_set_int(draft, any_target(author), "mark", marker);
+        return scn_draft_set_int(draft, sim_any_target(author), "mark", marker);
 }
 
 static enum scn_error op_set(struct sim_author *author, struct scn_draft *draft, uint32_t marker)
@@ -184,7 +184,7 @@ static enum scn_error op_set(struct sim_author *author, struct scn_draft *draft,
         static const char *const keys[] = {"a", "b", "a longer key, so that it differs"};
         static const struct scn_slice none = {NULL, 0};
         struct sim *sim = author->sim;
-        const struct scn_target node = any_target(author);
+        const struct scn_target node = sim_any_target(author);
         const char *key = keys[sim_below(sim, 3)];
         char text[400];
         (void)marker;
@@ -196,7 +196,7 @@ static enum scn_error op_set(struct sim_author *author, struct scn_draft *draft,
         case 2:
                 return scn_draft_set_double(draft, node, key, sim_below(sim, 9) / 2.0);
         case 3:
-                return scn_draft_set_node(draft, node, key, any_name(author));
+                return scn_draft_set_node(draft, node, key, sim_any_name(author));
         default:
                 memset(text, 'a' + (int)sim_below(sim, 26), sizeof text);
                 text[sim_chance(sim, 90) ? sim_below(sim, 20) : sizeof text - 1] = '\0';
@@ -231,10 +231,10 @@ static enum scn_error any_op(struct sim_author *author, struct scn_draft *draft,
 
 /* --- Deeds --- */
 
-static void edit_of(struct sim_author *author, uint32_t ops)
+static struct scn_draft *begin_edit(struct sim_author *author, struct sim_wish **wish_out)
 {
         struct sim *sim = author->sim;
-        struct sim_view *view = any_view(author);
+        struct sim_view *view = sim_any_view(author);
         struct scn_draft *draft = scn_draft_create(author->client, view == NULL ? NULL : view->view);
         SCN_ASSERT(draft != NULL);
         struct sim_wish *wish = sim_wish_create(author);
@@ -249,15 +249,43 @@ static void edit_of(struct sim_author *author, uint32_t ops)
                 scn_draft_set_base(draft, scn_view_revision(view->view), sim_chance(sim, 60));
         }
         author->adds = author->removes = 0;
-        for (uint32_t i = 0; i < ops; i++) {
-                const enum scn_error error = any_op(author, draft, wish->marker);
-                SCN_ASSERT(error == SCN_OK);
-        }
+        *wish_out = wish;
+        return draft;
+}
+
+static void submit_edit(struct sim_author *author, struct scn_draft *draft, struct sim_wish *wish, uint32_t ops)
+{
         wish->adds = author->adds;
         wish->removes = author->removes;
         const enum scn_error error = scn_draft_submit(draft, sim_on_result, wish, &wish->edit);
         SCN_ASSERT(error == SCN_OK);
-        sim_note(sim, "edit", author->index, wish->marker, ops);
+        sim_note(author->sim, "edit", author->index, wish->marker, ops);
+}
+
+static void edit_of(struct sim_author *author, uint32_t ops)
+{
+        struct sim_wish *wish;
+        struct scn_draft *draft = begin_edit(author, &wish);
+        for (uint32_t i = 0; i < ops; i++) {
+                const enum scn_error error = any_op(author, draft, wish->marker);
+                SCN_ASSERT(error == SCN_OK);
+        }
+        submit_edit(author, draft, wish, ops);
+}
+
+void sim_drop(struct sim_author *author, struct scn_uid node, uint32_t fields, bool is_moved)
+{
+        struct sim_wish *wish;
+        struct scn_draft *draft = begin_edit(author, &wish);
+        const float t[3] = {(float)wish->marker, 0.0f, 2.0f};
+        const float r[4] = {0.0f, 1.0f, 0.0f, 1.0f};
+        const float s[3] = {1.0f, 2.0f, 3.0f};
+        const enum scn_error error = is_moved
+                ? scn_draft_move(draft, SCN_BY_UID(node), sim_any_target(author), any_position(author), 0)
+                : scn_draft_transform(draft, SCN_BY_UID(node), (fields & SCN_FIELDS_TRANSLATION) != 0 ? t : NULL,
+                          (fields & SCN_FIELDS_ROTATION) != 0 ? r : NULL, (fields & SCN_FIELDS_SCALE) != 0 ? s : NULL);
+        SCN_ASSERT(error == SCN_OK);
+        submit_edit(author, draft, wish, 1);
 }
 
 static void do_edit(struct sim_author *author)
@@ -298,8 +326,8 @@ static void do_open_view(struct sim_author *author)
 {
         static const struct scn_uid none = {{0}};
         struct sim *sim = author->sim;
-        const struct scn_uid root = sim_chance(sim, 30) ? none : any_name(author);
-        sim_author_open_view(author, root, sim_chance(sim, 40) ? 0 : 1 + sim_below(sim, 15));
+        const struct scn_uid root = sim_chance(sim, 30) ? none : sim_any_name(author);
+        sim_author_open_view(author, root, sim_chance(sim, 40) ? 0 : sim_author_any_mask(author));
 }
 
 static void do_end_view(struct sim_author *author)
@@ -313,7 +341,7 @@ static void do_end_view(struct sim_author *author)
 /* As after a delta that did not fit. */
 static void do_ask_again(struct sim_author *author)
 {
-        struct sim_view *view = any_view(author);
+        struct sim_view *view = sim_any_view(author);
         if (view != NULL && scn_client_state(author->client) == SCN_CLIENT_OPEN) {
                 sim_author_ask_again(view);
         }
@@ -323,14 +351,14 @@ static void do_replay(struct sim_author *author)
 {
         static const struct scn_uid none = {{0}};
         struct sim *sim = author->sim;
-        const struct sim_view *view = any_view(author);
+        const struct sim_view *view = sim_any_view(author);
         const scn_revision now = view == NULL ? 0 : scn_view_revision(view->view);
         const scn_revision from = now == 0 ? 0 : sim_below(sim, (uint32_t)now + 1);
         const scn_revision to = sim_chance(sim, 50) || now == 0 ? 0 : from + sim_below(sim, (uint32_t)(now - from) + 1);
-        sim_author_open_replay(author, from, to, sim_chance(sim, 60) ? none : any_name(author));
+        sim_author_open_replay(author, from, to, sim_chance(sim, 60) ? none : sim_any_name(author));
 }
 
-static struct sim_wish *request(struct sim_author *author)
+struct sim_wish *sim_request(struct sim_author *author)
 {
         struct sim_wish *wish = sim_wish_create(author);
         wish->is_request = true;
@@ -342,9 +370,9 @@ static void do_ask(struct sim_author *author)
 {
         struct scn_client *client = author->client;
         struct scn_request narrow = SCN_REQUEST_INIT;
-        struct sim_wish *wish = request(author);
+        struct sim_wish *wish = sim_request(author);
         enum scn_error error = SCN_OK;
-        const struct scn_target nodes[2] = {any_target(author), any_target(author)};
+        const struct scn_target nodes[2] = {sim_any_target(author), sim_any_target(author)};
         const uint32_t which = sim_below(author->sim, 10);
         switch (which) {
         case 0:
@@ -392,7 +420,7 @@ static void do_kick(struct sim_author *author)
         const struct sim_author *other = &sim->authors[sim_below(sim, sim->climate.authors_count)];
         const uint64_t session = scn_client_session(other->client);
         if (session != 0 && other != author) {
-                struct sim_wish *wish = request(author);
+                struct sim_wish *wish = sim_request(author);
                 const enum scn_error error = scn_client_kick(author->client, session, sim_on_answer, wish);
                 SCN_ASSERT(error == SCN_OK);
                 sim_note(sim, "kick", author->index, other->index, 0);
@@ -419,18 +447,23 @@ static const struct deed_row {
         uint32_t weight;
         void (*deed)(struct sim_author *author);
 } deed_rows[] = {
-        {600, do_edit},
-        {120, do_long_edit},
+        {480, do_edit},
+        {100, do_long_edit},
         {30, do_burst},
         {40, do_undo},
-        {60, do_open_view},
-        {40, do_end_view},
+        {50, do_open_view},
+        {35, do_end_view},
         {10, do_ask_again},
         {15, do_replay},
         {60, do_ask},
         {2, do_kick},
         {18, do_leave},
         {5, do_restart},
+        {30, sim_do_presence},
+        {50, sim_do_drag},
+        {35, sim_do_lock},
+        {12, sim_do_unlock},
+        {28, sim_do_raw},
 };
 
 void sim_act(struct sim_author *author)

@@ -168,6 +168,12 @@ static struct sim_view *free_slot(struct sim_author *author)
         return NULL;
 }
 
+/* Some of the durable channels and some of the volatile ones. */
+uint32_t sim_author_any_mask(struct sim_author *author)
+{
+        return 1 + sim_below(author->sim, 15) + (sim_below(author->sim, 8) << SCN_CHANNEL_PRESENCE);
+}
+
 void sim_author_open_view(struct sim_author *author, struct scn_uid root, uint32_t mask)
 {
         struct sim_view *mine = free_slot(author);
@@ -250,13 +256,14 @@ static void begin_client(struct sim_author *author)
         author->must_leave = false;
         author->alarm_us = UINT64_MAX;
         const struct scn_uid none = {{0}};
-        sim_author_open_view(author, none, sim_chance(author->sim, 60) ? 0 : 1 + sim_below(author->sim, 15));
+        sim_author_open_view(author, none, sim_chance(author->sim, 60) ? 0 : sim_author_any_mask(author));
         sim_author_settle(author);
 }
 
 void sim_author_begin(struct sim_author *author)
 {
-        (void)snprintf(author->name, sizeof author->name, "author %u", author->index);
+        const uint32_t name = author->sim->climate.has_shared_names ? author->index / 2 : author->index;
+        (void)snprintf(author->name, sizeof author->name, "author %u", name);
         fill_random(author, author->uid.bytes, sizeof author->uid.bytes);
         author->uid.bytes[0] |= 1;
         begin_client(author);
@@ -269,7 +276,9 @@ void sim_author_end(struct sim_author *author)
                 sim_link_leave(author->link);
         }
         scn_client_destroy(author->client);
+        sim_raws_free(author);
         author->client = NULL;
+        author->drag.left = 0;
         memset(author->views, 0, sizeof author->views);
 }
 
@@ -299,6 +308,7 @@ void sim_author_settle(struct sim_author *author)
                 sim_link_leave(author->link);
                 scn_client_disconnect(client, now_ms(author));
         }
+        sim_raws_settle(author);
         if (author->link != NULL) {
                 sim_link_poke(author->link);
         }
@@ -406,7 +416,7 @@ const char *sim_author_why_not_quiet(const struct sim_author *author)
                         return why;
                 }
         }
-        return NULL;
+        return sim_raws_why_not_quiet(author);
 }
 
 bool sim_author_is_quiet(const struct sim_author *author)

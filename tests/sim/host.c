@@ -108,12 +108,29 @@ void sim_host_turn_soon(struct sim *sim)
         }
 }
 
+/* What is due by time alone gets a turn of its own, as a timer would give it. */
+static void wait_for_due(struct sim *sim)
+{
+        const uint64_t due_us = sim_inside_due_us(sim);
+        if (due_us < sim->now_us + SIM_S && (sim->due_us <= sim->now_us || due_us < sim->due_us)) {
+                sim->due_us = due_us > sim->now_us ? due_us : sim->now_us + 1;
+                sim_schedule(sim, sim->due_us - sim->now_us, SIM_EVENT_TURN, NULL, 0);
+        }
+}
+
 void sim_host_turn(struct sim *sim)
 {
         sim->has_turn = false;
-        if (sim->server != NULL) {
-                scn_server_turn(sim->server);
+        if (sim->server == NULL) {
+                return;
         }
+        scn_server_turn(sim->server);
+        for (struct sim_link *link = sim->links; link != NULL; link = link->next) {
+                if (link->session != NULL && scn_session_has_ended(link->session)) {
+                        sim_claim_let_go(link, false);
+                }
+        }
+        wait_for_due(sim);
 }
 
 bool sim_host_is_idle(const struct sim *sim)
@@ -131,7 +148,7 @@ bool sim_host_is_idle(const struct sim *sim)
         while (session != NULL && !session->is_behind) {
                 session = session->next;
         }
-        return session == NULL;
+        return session == NULL && sim_inside_is_told(sim);
 }
 
 /* --- Life and death --- */
@@ -164,6 +181,7 @@ void sim_host_start(struct sim *sim)
         if (scn_server_create(&options, &sim->server, problem) != SCN_OK) {
                 sim_fail(sim, "the server does not begin: %s", problem);
         }
+        sim->due_us = 0;
         sim->server_blocks = scn_alloc_stats().live_count - before;
         sim->is_stopping = false;
         sim_note(sim, "start", 0, 0, 0);
@@ -184,6 +202,7 @@ void sim_host_stop(struct sim *sim)
         }
         sim_note(sim, "stop", 0, 0, 0);
         sim->is_stopping = true;
+        sim_claims_lose(sim);
         sim->stop_until_us = sim->now_us + 2 * SIM_S;
         scn_server_stop(sim->server);
 }
@@ -194,6 +213,8 @@ void sim_host_tick(struct sim *sim)
                 return;
         }
         scn_server_tick(sim->server);
+        sim_inside_check_silence(sim);
+        sim_inside_check(sim, false);
         sim_host_turn_soon(sim);
         if (!sim->is_stopping) {
                 return;
@@ -217,6 +238,7 @@ void sim_host_crash(struct sim *sim)
                 return;
         }
         sim_note(sim, "crash", 0, 0, 0);
+        sim_claims_lose(sim);
         for (size_t i = 0; i < SIM_JOBS_MAX; i++) {
                 struct sim_job *job = &sim->jobs[i];
                 if (job->job != NULL && !job->has_run && sim_chance(sim, 50)) {

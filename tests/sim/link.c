@@ -31,7 +31,10 @@ struct sim_link *sim_link_create(struct sim_author *author)
                 scn_free(link);
                 return NULL;
         }
+        link->number = ++sim->links_ever;
         link->author = author;
+        link->owner = author;
+        link->heard_us = link->taken_us = sim->now_us;
         link->document = author->document;
         link->history = sim->history;
         link->delay_us = 1 + sim_below(sim, sim->climate.delay_us);
@@ -137,6 +140,7 @@ void sim_link_up(struct sim_link *link)
                 memcpy(bytes, pipe->bytes, size);
                 consume(pipe, size);
                 sim_note(link->sim, "up", link->author == NULL ? 99 : link->author->index, size, 0);
+                link->heard_us = link->sim->now_us;
                 sim_tap_up(link, bytes, size);
                 scn_session_feed(link->session, bytes, size);
                 sim_host_turn_soon(link->sim);
@@ -155,6 +159,7 @@ void sim_link_up(struct sim_link *link)
 /* The server has closed its end: what it had sent still arrives. */
 static void close_server(struct sim_link *link)
 {
+        sim_claim_let_go(link, false);
         scn_session_destroy(link->session);
         link->session = NULL;
         link->up.left = 0;
@@ -179,6 +184,9 @@ static void take_output(struct sim_link *link, size_t size)
                 taken += part;
         }
         const uint8_t *bytes = pipe->bytes + pipe->size;
+        if (!scn_session_has_ended(link->session)) {
+                link->taken_us = link->sim->now_us;
+        }
         sim_tap_down(link, bytes, taken);
         pipe->size += taken;
         scn_session_sent(link->session, taken);
@@ -310,6 +318,7 @@ void sim_link_leave(struct sim_link *link)
 
 void sim_link_lose_server(struct sim_link *link)
 {
+        sim_claim_let_go(link, true);
         if (link->session != NULL) {
                 scn_session_destroy(link->session);
                 link->session = NULL;

@@ -77,6 +77,9 @@ static void choose_climate(struct sim *sim)
                 .has_crashes = sim_chance(sim, 60),
                 .has_backups = sim_chance(sim, 40),
                 .has_bad_disk = sim_chance(sim, 50),
+                .has_live = sim_chance(sim, 80),
+                .has_raws = sim_chance(sim, 60),
+                .has_shared_names = sim_chance(sim, 25),
         };
         /* Some thirty events of weather a run, whatever the pace. */
         climate->weather_us = climate->pace_us * climate->wishes_max / climate->authors_count / 30;
@@ -148,6 +151,9 @@ static void do_event(struct sim *sim, const struct sim_event *event)
                 break;
         case SIM_EVENT_ACT:
                 sim_act(event->object);
+                break;
+        case SIM_EVENT_DRAG:
+                sim_drag_on(event->object);
                 break;
         case SIM_EVENT_ALARM:
                 sim_author_alarm(event->object);
@@ -273,6 +279,7 @@ static void verify_reopened(struct sim *sim, const struct scn_digest *digests)
 
 static void finish(struct sim *sim)
 {
+        sim_claims_free(sim);
         while (sim->wishes != NULL) {
                 struct sim_wish *next = sim->wishes->next;
                 scn_free(sim->wishes);
@@ -304,8 +311,14 @@ struct sim_result sim_run(uint64_t seed, bool is_traced)
                 step(&sim);
         }
         rest(&sim);
+        sim_inside_check(&sim, true);
+        sim_live_verify(&sim);
         sim_verify_replicas(&sim);
+        sim_live_act_last(&sim);
         rest(&sim);
+        sim_inside_check(&sim, true);
+        sim_live_verify(&sim);
+        sim_live_verify_last(&sim);
         for (uint32_t i = 0; i < sim.climate.documents_count; i++) {
                 sim_host_check(&sim, i);
                 digests[i] = sim_host_has_room(&sim, i) ? sim_host_digest(&sim, i, none, SCN_MASK_ALL) : digests[i];

@@ -10,13 +10,17 @@
  *   schedule.c   events, in order of time          host.c      the server's host: jobs, turns, stops, crashes
  *   link.c       connections, in pieces            tap.c       what goes over them, and whether that may be so
  *   author.c     clients and what they are told    action.c    the table of what authors do
+ *   live.c       what they show, drag and lock     claim.c     locks, as a peer may rely on them
+ *   raw.c        views that the library has not    inside.c    what the server has of all these
  *   weather.c    the table of what befalls all     verify.c    what must hold at the end
  *   store*.c     the disk                          run.c       one seed, from beginning to end
  *
  * A fault ends the program and prints the seed. */
 
+#include "protocol/scene/delta.h"
 #include "protocol/scene/digest.h"
 #include "protocol/wire/frame.h"
+#include "protocol/wire/live.h"
 #include "protocol/wire/message.h"
 #include "server/server.h"
 #include "tests/lib/random.h"
@@ -26,6 +30,7 @@
 
 #define SIM_AUTHORS_MAX 6
 #define SIM_VIEWS_MAX 5
+#define SIM_RAWS_MAX 2
 #define SIM_DOCUMENTS_MAX 2
 #define SIM_JOBS_MAX 64
 #define SIM_MS 1000u
@@ -42,6 +47,7 @@ enum sim_event_kind {
         SIM_EVENT_TURN,
         SIM_EVENT_TICK,
         SIM_EVENT_ACT,   /* author: does something */
+        SIM_EVENT_DRAG,  /* author: its drag goes on */
         SIM_EVENT_ALARM, /* author: its client asked to be called */
         SIM_EVENT_WEATHER,
         SIM_EVENT_START,     /* the server */
@@ -78,7 +84,9 @@ struct sim_due {
 struct sim_link {
         struct sim_link *next;
         struct sim *sim;
-        struct sim_author *author;   /* NULL: the client's end is closed */
+        uint64_t number;           /* from 1 */
+        struct sim_author *author; /* NULL: the client's end is closed */
+        struct sim_author *owner;
         struct scn_session *session; /* NULL: the server's end is closed */
         uint32_t document;
         uint32_t history;
@@ -96,6 +104,11 @@ struct sim_link {
         uint64_t opened_number; /* at or below: repeats */
         scn_revision shown;     /* the newest revision that a delta told */
         bool was_told_end;      /* failed with closes */
+        uint8_t epoch[8];       /* of the opened */
+        uint64_t promised_us;   /* its hello's ping; 0: none */
+        uint64_t heard_us;      /* when the server last heard something, or did not want to */
+        uint64_t taken_us;      /* when something last was taken from it */
+        bool has_let_go;        /* the session has ended; its locks are on their own */
 };
 
 /* --- Authors --- */
@@ -127,7 +140,9 @@ struct sim_wish {
         uint32_t answers;
         uint32_t adds; /* ops that leave a record whenever the edit is accepted */
         uint32_t removes;
-        uint32_t stored; /* how often in the journal; counted at the end */
+        uint32_t stored;      /* how often in the journal; counted at the end */
+        uint64_t arrived_us;  /* at the server, for the first time; 0: it has not */
+        uint64_t answered_us; /* when the server last said that it was applied; 0: it has not */
 };
 
 struct sim_view {
@@ -141,6 +156,65 @@ struct sim_view {
         char code[SCN_FAILURE_CODE_BYTES];
 };
 
+/* A node as a view of worlds has it. */
+struct sim_world {
+        scn_node_id id;
+        struct scn_uid uid;
+        bool has_matrix;
+        bool overflows;
+        struct scn_affine matrix;
+};
+
+/* A view that the library cannot have: of worlds, or one whose root and mask change under the same number. It is asked
+ * for over the author's connection, and kept where the tap hears its deltas. */
+struct sim_raw {
+        struct sim_author *author;
+        uint64_t number; /* of the view, on the wire; 0: this slot is free */
+        struct scn_uid root;
+        uint32_t mask;
+        uint32_t rate;
+        uint64_t link; /* asked for over this one; 0: none */
+        uint64_t request;
+        bool is_viewed;
+        bool has_state;
+        scn_revision rev;
+        uint8_t epoch[8];
+        scn_node_id world_root;
+        struct sim_world *worlds; /* mask WORLD */
+        size_t worlds_count;
+        size_t worlds_capacity;
+        struct scn_document *document; /* other masks */
+        struct scn_delta delta;        /* that is arriving, maybe in parts */
+        uint8_t **parts;
+        size_t parts_count;
+        size_t parts_capacity;
+};
+
+/* What an author drags. */
+struct sim_drag {
+        struct scn_uid node;
+        uint32_t left; /* previews still to come; 0: it drags nothing */
+        uint32_t fields;
+        uint32_t end;   /* what then */
+        bool is_barred; /* the last: somebody else had locked it */
+};
+
+/* A node that an author has asked to be locked, as far as the wire tells. */
+struct sim_claim {
+        struct sim_claim *next;      /* made before */
+        const struct sim_link *link; /* NULL: its session has ended */
+        uint64_t request;
+        uint32_t document;
+        char author[16];
+        struct scn_uid node; /* none: it was named by its path */
+        uint32_t mask;
+        bool has_subtree;
+        uint64_t asked_us;
+        uint64_t granted_us; /* answered; 0: not, or not yet */
+        uint64_t sure_us;    /* until then it holds, if it was granted */
+        uint64_t maybe_us;   /* after this it certainly does not */
+};
+
 struct sim_author {
         struct sim *sim;
         uint32_t index;
@@ -150,6 +224,9 @@ struct sim_author {
         struct scn_client *client;
         struct sim_link *link;
         struct sim_view views[SIM_VIEWS_MAX];
+        struct sim_raw raws[SIM_RAWS_MAX];
+        uint64_t raws_ever;
+        struct sim_drag drag;
         uint64_t alarm_us; /* UINT64_MAX: none */
         uint64_t offline_until_us;
         uint64_t group;
@@ -189,6 +266,9 @@ struct sim_climate {
         bool has_crashes;
         bool has_backups;
         bool has_bad_disk;
+        bool has_live;
+        bool has_raws;
+        bool has_shared_names; /* two authors are one, with two programs */
 };
 
 struct sim {
@@ -215,11 +295,14 @@ struct sim {
         uint64_t jobs_ever;
 
         struct sim_link *links;
+        uint64_t links_ever;
         struct sim_author authors[SIM_AUTHORS_MAX];
         struct sim_wish *wishes; /* newest first */
         uint32_t wishes_count;   /* edits, undos and redos */
         uint32_t markers;
         uint32_t requests_due;
+        struct sim_claim *claims;
+        uint64_t due_us; /* the server wants a turn then; 0: it is not known to */
         struct sim_uids uids[SIM_DOCUMENTS_MAX];
         bool is_ending; /* no more deeds, no more weather */
         uint32_t acked_count;
@@ -277,6 +360,79 @@ void sim_host_check(const struct sim *sim, uint32_t document);
 struct sim_document *sim_host_document(const struct sim *sim, uint32_t document);
 struct scn_slice sim_document_name(uint32_t document);
 
+/* --- inside.c --- */
+/* A presence, lock or preview that the server has. */
+struct sim_fact {
+        uint32_t mask; /* SCN_MASK_PRESENCE, LOCKS or PREVIEW */
+        uint64_t session;
+        struct scn_uid node; /* none: a presence */
+        struct scn_slice author;
+        struct scn_slice map;
+        uint32_t lock_mask;
+        bool has_subtree;
+        uint64_t expires_ms;
+        uint32_t fields;
+        struct scn_trs trs;
+        bool is_orphan; /* a lock whose session has gone */
+};
+/* What a view of this root and mask is to have, of at most `most`. */
+size_t sim_inside_facts(const struct sim *sim, uint32_t document, struct scn_uid root, uint32_t mask,
+        struct sim_fact *facts, size_t most);
+/* Whether the server holds another author's lock that covers the node's transform, and whether there is that node. */
+bool sim_inside_is_barred(const struct sim *sim, uint32_t document, struct scn_uid node, const char *author);
+bool sim_inside_has_node(const struct sim *sim, uint32_t document, struct scn_uid node);
+/* What holds of live channels at any time; `is_at_rest`: and when nobody comes or goes. */
+void sim_inside_check(const struct sim *sim, bool is_at_rest);
+/* False: a view has not been told of all there is. */
+bool sim_inside_is_told(const struct sim *sim);
+/* The nodes under a root with their matrices; the array is the caller's to free. */
+size_t sim_inside_worlds(const struct sim *sim, uint32_t document, struct scn_uid root, struct sim_world **worlds_out);
+uint64_t sim_inside_due_us(const struct sim *sim);
+/* Who promised to be heard and was not is gone. */
+void sim_inside_check_silence(struct sim *sim);
+
+/* --- claim.c --- */
+void sim_claim_hear(struct sim_link *link, const struct scn_message *message);
+void sim_claim_hear_answer(struct sim_link *link, const struct scn_message_answer *answer);
+void sim_claim_hear_failure(struct sim_link *link, uint64_t request);
+void sim_claim_hear_refusal(struct sim_link *link, const struct scn_message_refused *refused);
+/* The connection's session ends now at the latest; `is_lost`: with its server, and all its locks. */
+void sim_claim_let_go(struct sim_link *link, bool is_lost);
+/* The server is going, and all locks with it. */
+void sim_claims_lose(struct sim *sim);
+/* The edit, undo or redo that a number of this connection stands for; NULL: not known. */
+struct sim_wish *sim_claim_wish(const struct sim_link *link, uint64_t number);
+/* No edit may have written what another author surely had locked. */
+void sim_claim_verify(struct sim *sim, uint32_t document, const struct sim_document *stored);
+void sim_claims_free(struct sim *sim);
+
+/* --- raw.c --- */
+void sim_raw_open(struct sim_author *author, struct scn_uid root, uint32_t mask);
+/* Another root, mask or rate under the same number. */
+void sim_raw_change(struct sim_raw *raw, struct scn_uid root, uint32_t mask);
+void sim_raw_end(struct sim_raw *raw);
+/* Asks for those that this connection does not know of. */
+void sim_raws_settle(struct sim_author *author);
+void sim_raw_hear_viewed(struct sim_link *link, const struct scn_message_viewed *viewed);
+void sim_raw_hear_failed(struct sim_link *link, uint64_t request);
+void sim_raw_hear_delta(struct sim_link *link, const struct scn_message_delta *delta);
+const char *sim_raws_why_not_quiet(const struct sim_author *author);
+void sim_raws_verify(const struct sim_author *author);
+void sim_raws_free(struct sim_author *author);
+
+/* --- live.c --- */
+void sim_do_presence(struct sim_author *author);
+void sim_do_drag(struct sim_author *author);
+void sim_do_lock(struct sim_author *author);
+void sim_do_unlock(struct sim_author *author);
+void sim_do_raw(struct sim_author *author);
+void sim_drag_on(struct sim_author *author);
+/* What views show of live channels is what the server has. */
+void sim_live_verify(struct sim *sim);
+/* Everybody shows one thing for the last time, which sim_live_verify_last() finds again. */
+void sim_live_act_last(struct sim *sim);
+void sim_live_verify_last(struct sim *sim);
+
 /* --- link.c --- */
 struct sim_link *sim_link_create(struct sim_author *author);
 void sim_link_up(struct sim_link *link);
@@ -315,6 +471,7 @@ void sim_on_result(struct scn_client *client, const struct scn_result *result, v
 void sim_on_answer(struct scn_client *client, const struct scn_answer *answer, void *data);
 /* Numbers that the client has given since. */
 void sim_author_learn_numbers(struct sim_author *author);
+uint32_t sim_author_any_mask(struct sim_author *author);
 void sim_author_open_view(struct sim_author *author, struct scn_uid root, uint32_t mask);
 void sim_author_open_replay(struct sim_author *author, scn_revision from, scn_revision to, struct scn_uid root);
 void sim_author_ask_again(struct sim_view *view);
@@ -323,6 +480,13 @@ const char *sim_author_why_not_quiet(const struct sim_author *author);
 
 /* --- action.c, weather.c --- */
 void sim_act(struct sim_author *author);
+/* A node that is there, as its author sees it, or was, or is to be. */
+struct scn_uid sim_any_name(struct sim_author *author);
+struct scn_target sim_any_target(struct sim_author *author);
+struct sim_view *sim_any_view(struct sim_author *author);
+struct sim_wish *sim_request(struct sim_author *author);
+/* An edit that places a node as a drag has ended. */
+void sim_drop(struct sim_author *author, struct scn_uid node, uint32_t fields, bool is_moved);
 void sim_weather(struct sim *sim);
 void sim_put_back(struct sim *sim, uint32_t document);
 

@@ -59,6 +59,7 @@ static bool has(const struct sim_due *due, uint64_t number)
 
 static void note(const struct sim_link *link, const struct scn_message *message)
 {
+        const bool is_numbered = message->kind != SCN_MESSAGE_presence && message->kind != SCN_MESSAGE_preview;
         uint64_t detail = 0;
         if (message->kind == SCN_MESSAGE_delta) {
                 detail = message->as.delta.to;
@@ -70,7 +71,15 @@ static void note(const struct sim_link *link, const struct scn_message *message)
                 detail = message->as.view.rev;
         }
         sim_note(link->sim, scn_message_name(message->kind), link->author == NULL ? 99 : link->author->index,
-                message->as.ping.request, detail);
+                is_numbered ? message->as.ping.request : 0, detail);
+}
+
+static void hear_edit(const struct sim_link *link, uint64_t number)
+{
+        struct sim_wish *wish = sim_claim_wish(link, number);
+        if (wish != NULL && wish->arrived_us == 0) {
+                wish->arrived_us = link->sim->now_us;
+        }
 }
 
 static void hear_up(struct sim_link *link, const struct scn_message *message)
@@ -78,16 +87,27 @@ static void hear_up(struct sim_link *link, const struct scn_message *message)
         note(link, message);
         switch ((int)message->kind) {
         case SCN_MESSAGE_hello:
+                link->promised_us = message->as.hello.ping == SCN_ABSENT ? 0 : message->as.hello.ping * (uint64_t)SIM_S;
+                break;
         case SCN_MESSAGE_unview:
+        case SCN_MESSAGE_presence:
+        case SCN_MESSAGE_preview:
                 break;
         case SCN_MESSAGE_edit:
                 if (!message->as.edit.more) {
                         add(&link->edits, message->as.edit.number);
                 }
+                hear_edit(link, message->as.edit.number);
                 break;
         case SCN_MESSAGE_undo:
         case SCN_MESSAGE_redo:
                 add(&link->edits, message->as.undo.number); /* the first field of both */
+                hear_edit(link, message->as.undo.number);
+                break;
+        case SCN_MESSAGE_lock:
+        case SCN_MESSAGE_unlock:
+                add(&link->requests, message->as.lock.request); /* of both */
+                sim_claim_hear(link, message);
                 break;
         default:
                 add(&link->requests, message->as.ping.request); /* the first field of all these */
@@ -141,6 +161,10 @@ static void hear_request(struct sim_link *link, uint64_t request, bool has_more)
 
 static void hear_applied(struct sim_link *link, const struct scn_message_applied *applied)
 {
+        struct sim_wish *wish = sim_claim_wish(link, applied->number);
+        if (wish != NULL) {
+                wish->answered_us = link->sim->now_us;
+        }
         hear_answered(link, applied->number);
         expect_stored(link, "an acknowledgement", applied->rev);
         if (!applied->unchanged && applied->number > link->opened_number && applied->rev <= link->shown) {
@@ -165,12 +189,42 @@ static void hear_refused(struct sim_link *link, const struct scn_message_refused
                                 wrong[i]);
                 }
         }
+        if (is_word(refused->code, "locked")) {
+                sim_claim_hear_refusal(link, refused);
+        }
+}
+
+static bool begins(struct scn_slice text, const char *words)
+{
+        return text.size >= strlen(words) && memcmp(text.data, words, strlen(words)) == 0;
+}
+
+/* Whom the server takes for dead must have been. */
+static void check_patience(const struct sim_link *link, struct scn_slice text)
+{
+        const uint64_t now_us = link->sim->now_us;
+        if (begins(text, "nothing came") && now_us - link->heard_us < 2 * link->promised_us) {
+                sim_fail(link->sim, "a peer is taken for dead %llu ms after it was heard",
+                        (unsigned long long)((now_us - link->heard_us) / SIM_MS));
+        }
+        if (begins(text, "nothing was read") && now_us - link->taken_us < 29 * (uint64_t)SIM_S) {
+                sim_fail(link->sim, "a peer is taken for dead %llu ms after it read something",
+                        (unsigned long long)((now_us - link->taken_us) / SIM_MS));
+        }
 }
 
 static void hear_failed(struct sim_link *link, const struct scn_message_failed *failed)
 {
         if (failed->request != SCN_ABSENT) {
                 hear_request(link, failed->request, false);
+                sim_raw_hear_failed(link, failed->request);
+                sim_claim_hear_failure(link, failed->request);
+        } else if (!failed->closes) {
+                sim_fail(link->sim, "a presence or preview is refused: %.*s", (int)failed->text.size,
+                        (const char *)failed->text.data);
+        }
+        if (is_word(failed->code, "silent")) {
+                check_patience(link, failed->text);
         }
         link->was_told_end = failed->closes;
 }
@@ -185,6 +239,7 @@ static void hear_delta(struct sim_link *link, const struct scn_message_delta *de
         if (delta->back > delta->to) {
                 sim_fail(link->sim, "a delta from before the beginning");
         }
+        sim_raw_hear_delta(link, delta);
 }
 
 static void hear_down(struct sim_link *link, const struct scn_message *message)
@@ -200,6 +255,7 @@ static void hear_down(struct sim_link *link, const struct scn_message *message)
                 hear_request(link, message->as.opened.request, false);
                 expect_stored(link, "a greeting", message->as.opened.rev);
                 link->opened_number = message->as.opened.number;
+                memcpy(link->epoch, message->as.opened.epoch.data, sizeof link->epoch);
                 break;
         case SCN_MESSAGE_applied:
                 hear_applied(link, &message->as.applied);
@@ -216,9 +272,11 @@ static void hear_down(struct sim_link *link, const struct scn_message *message)
         case SCN_MESSAGE_viewed:
                 hear_request(link, message->as.viewed.request, false);
                 expect_stored(link, "a view", message->as.viewed.rev);
+                sim_raw_hear_viewed(link, &message->as.viewed);
                 break;
         case SCN_MESSAGE_answer:
                 hear_request(link, message->as.answer.request, message->as.answer.more);
+                sim_claim_hear_answer(link, &message->as.answer);
                 if (message->as.answer.durable != SCN_ABSENT) {
                         expect_stored(link, "what is said to be durable", message->as.answer.durable);
                 }

@@ -118,6 +118,7 @@ void sim_verify_replicas(struct sim *sim)
                                 ask_digest(author, view->view);
                         }
                 }
+                sim_raws_verify(author);
                 sim_author_settle(author);
         }
 }
@@ -257,6 +258,9 @@ void sim_verify_journal(struct sim *sim)
                 const struct sim_document *document = sim_host_document(sim, i);
                 for (size_t k = 0; document != NULL && k < document->transactions_count; k++) {
                         verify_transaction(sim, i, &document->transactions[k]->transaction, &ops);
+                }
+                if (document != NULL) {
+                        sim_claim_verify(sim, i, document);
                 }
         }
         for (const struct sim_wish *wish = sim->wishes; wish != NULL; wish = wish->next) {

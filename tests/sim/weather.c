@@ -40,6 +40,16 @@ static void stall(struct sim *sim)
         }
 }
 
+/* The peer is there no more, but nobody hears of it. */
+static void fall_silent(struct sim *sim)
+{
+        struct sim_link *link = any_link(sim);
+        if (link != NULL && link->session != NULL) {
+                link->up.stalled_until_us = sim->now_us + 35 * (uint64_t)SIM_S + sim_below(sim, 30 * SIM_S);
+                sim_note(sim, "silent", link->owner->index, 0, 0);
+        }
+}
+
 static void crash(struct sim *sim)
 {
         if (sim->climate.has_crashes) {
@@ -136,7 +146,8 @@ static const struct weather_row {
         uint32_t weight;
         void (*fall)(struct sim *sim);
 } weather_rows[] = {
-        {35, cut},
+        {31, cut},
+        {4, fall_silent},
         {25, stall},
         {9, crash},
         {6, stop},

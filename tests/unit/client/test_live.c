@@ -206,6 +206,13 @@ SCN_TEST(client_live, an_edit_of_the_node_ends_its_preview_once_it_is_accepted)
         mock_refuse_edit(&mock, "locked");
         cr_assert_eq(mock_deliver(&mock), SCN_OK);
         cr_assert_eq(expect_preview(&mock, 1).trs.t[0], 3.0f);
+        /* Also the newest of one that the server knows, if there was no time to send it. */
+        preview(&mock, 50, 5);
+        submit_transform(&mock, 50);
+        (void)mock_expect(&mock, SCN_MESSAGE_edit);
+        mock_refuse_edit(&mock, "locked");
+        cr_assert_eq(mock_deliver(&mock), SCN_OK);
+        cr_assert_eq(expect_preview(&mock, 1).trs.t[0], 5.0f);
         /* A newer one is not the edit's to end. */
         submit_transform(&mock, 50);
         (void)mock_expect(&mock, SCN_MESSAGE_edit);

@@ -346,6 +346,39 @@ SCN_TEST(live, a_preview_stays_through_others_edits_and_own_ones_of_other_kinds_
         finish(&island);
 }
 
+/* Dragged about, and put back where it was. */
+SCN_TEST(live, an_edit_that_finds_nothing_to_change_ends_the_preview_too)
+{
+        struct island island;
+        begin(&island);
+        edit(&island.ann, scene_translate(2, 1, 0, 0));
+        live_preview(&island.ann, 2, 5);
+        live_preview(&island.ann, 3, 5);
+        cr_assert_eq(live_expect(&island.bob).previews_count, 2);
+        edit(&island.ann, scene_translate(2, 1, 0, 0));
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        struct live_told told = live_expect(&island.bob);
+        cr_assert_eq(told.previews_count, 1);
+        cr_assert(scn_uid_equal(told.previews[0].node, scene_uid(50)));
+        cr_assert_eq(told.previews[0].fields, 0);
+        /* By its uid, beside an op that does change something. */
+        struct scn_op ops[2] = {scene_move(3, 2), scene_rename(2, "ship")};
+        edit(&island.ann, scene_move(3, 2));
+        live_preview(&island.ann, 3, 6);
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        told = live_expect(&island.bob);
+        cr_assert_eq(told.previews_count, 2, "the one that ended, and the new one");
+        cr_assert_eq(told.previews[1].trs.t[0], 6.0f);
+        ops[0].node = (struct scn_node_ref){.kind = SCN_REF_UID, .uid = told.previews[1].node};
+        peer_edit(&island.ann, ops, 2);
+        (void)peer_expect(&island.ann, SCN_MESSAGE_applied);
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        told = live_expect(&island.bob);
+        cr_assert_eq(told.previews_count, 1);
+        cr_assert_eq(told.previews[0].fields, 0);
+        finish(&island);
+}
+
 SCN_TEST(live, a_refused_edit_ends_no_preview)
 {
         struct island island;
