@@ -95,6 +95,8 @@ static void answer_verify(struct scn_history_job *job, struct scn_journal *journ
         struct scn_verified verified;
         const enum scn_error error = scn_document_verify(journal, &job->options, &verified, &job->fault);
         if (error != SCN_OK) {
+                /* Damage is worth a line in the log whoever asked. */
+                job->damaged = job->fault;
                 scn_answers_fail(&job->answers, error);
                 return;
         }
@@ -157,7 +159,7 @@ static void done_history(struct scn_job *base)
         struct scn_history_job *job = (struct scn_history_job *)base;
         struct scn_session *session = scn_server_find_session(job->server, job->session);
         if (job->damaged.text[0] != '\0') {
-                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: passed over: %s", (int)job->name.size,
+                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: damaged: %s", (int)job->name.size,
                         (const char *)job->name.data, job->damaged.text);
         }
         if (session != NULL) {

@@ -114,9 +114,11 @@ SCN_TEST(tag, lists_of_many_come_in_parts)
         struct scn_message message;
         uint32_t told = 0;
         uint32_t parts = 0;
+        static char author[257];
+        memset(author, 'a', sizeof author - 1);
         hub_start(&hub);
-        peer_open(&ann, &hub, 1, "ann", "isle");
-        for (uint32_t i = 0; i < 1500; i++) {
+        peer_open(&ann, &hub, 1, author, "isle");
+        for (uint32_t i = 0; i < 600; i++) {
                 char name[256];
                 (void)snprintf(name, sizeof name, "%0240u.", i);
                 (void)asking_tag(&ann, name, 0);
@@ -132,11 +134,11 @@ SCN_TEST(tag, lists_of_many_come_in_parts)
                 char name[256];
                 (void)snprintf(name, sizeof name, "%0240u.", told);
                 cr_assert(count == 0 || asking_has_text(first, "name", name));
-                cr_assert(asking_has_text(first, "author", "ann"));
+                cr_assert(asking_has_text(first, "author", author));
                 told += count;
                 parts++;
         } while (message.as.answer.more);
-        cr_expect_eq(told, 1500);
+        cr_expect_eq(told, 600);
         cr_expect_geq(parts, 2);
         peer_close(&ann);
         hub_finish(&hub);
