@@ -224,7 +224,7 @@ static enum scn_error note_entry(struct scn_batch *batch, const struct scn_taken
 }
 
 /* What was applied gets its transaction and its answer, or is taken back and refused. */
-void scn_batch_add(
+bool scn_batch_add(
         struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
         struct scn_document *document = batch->room->document;
@@ -237,19 +237,21 @@ void scn_batch_add(
                 scn_free(entry.steps);
                 scn_document_take_back(document, changes);
                 scn_batch_add_refused(batch, taken, error, NULL);
-                return;
+                return false;
         }
         entry.changes = changes;
         entry.answer = scn_answer_frame(answer);
         if (push_entry(batch, entry)) {
+                entry.author->is_pending = entry.author->is_pending || taken->steps_count > 0;
                 scn_live_note_applied(taken->session, changes);
-                return;
+                return true;
         }
         /* It cannot be answered, so it must not have happened. */
         batch->drafts_count--;
         batch->records_count = batch->drafts[batch->drafts_count].records_first;
         scn_document_take_back(document, changes);
         scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        return false;
 }
 
 /* Nothing changed: there is only an answer. */
