@@ -344,6 +344,19 @@ static void note_published(struct scn_entry *entry)
         entry->author->is_pending = false;
 }
 
+/* Of an entry that still has a session. */
+static void answer(const struct scn_room *room, const struct scn_entry *entry)
+{
+        struct scn_session *session = entry->session;
+        session->answers_due--;
+        /* Also where nothing was left to change: it shows until a view has reached what it was judged by. */
+        if (entry->is_accepted) {
+                session->owed = room->durable;
+                session->is_behind = true;
+        }
+        scn_session_send_shared(session, entry->answer);
+}
+
 /* The publish point: acknowledgements, then deltas. */
 static void publish(struct scn_room *room, struct scn_batch *batch)
 {
@@ -354,21 +367,13 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         }
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
-                const bool is_changed = entry->changes != NULL;
-                if (is_changed) {
+                if (entry->changes != NULL) {
                         note_published(entry);
                         scn_live_note_published(room, entry->changes);
                         scn_document_settle(room->document, entry->changes);
                 }
                 if (entry->session != NULL) {
-                        entry->session->answers_due--;
-                        /* Also where nothing was left to change: it shows until a view has reached what it was judged
-                         * by. */
-                        if (entry->is_accepted) {
-                                entry->session->owed = room->durable;
-                                entry->session->is_behind = true;
-                        }
-                        scn_session_send_shared(entry->session, entry->answer);
+                        answer(room, entry);
                 }
         }
         if (batch->mask != 0) {
@@ -402,11 +407,11 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
                 if (entry->session == NULL) {
                         continue;
                 }
-                entry->session->answers_due--;
                 if (has_changed) {
+                        entry->session->answers_due--;
                         scn_answer_refused(entry->session, entry->number, error);
                 } else {
-                        scn_session_send_shared(entry->session, entry->answer);
+                        answer(room, entry);
                 }
         }
 }
