@@ -233,6 +233,22 @@ void scn_view_serve(struct scn_view *view)
         scn_encodings_finish(&encodings);
 }
 
+/* The views from `first` on come before the others from now on. */
+static void put_first(struct scn_session *session, struct scn_view *first)
+{
+        struct scn_view **at = &session->views;
+        struct scn_view *last = first;
+        while (*at != first) {
+                at = &(*at)->next;
+        }
+        while (last->next != NULL) {
+                last = last->next;
+        }
+        *at = NULL;
+        last->next = session->views;
+        session->views = first;
+}
+
 void scn_view_catch_up(struct scn_session *session)
 {
         SCN_ASSERT(scn_room_is_settled(session->room));
@@ -241,6 +257,8 @@ void scn_view_catch_up(struct scn_session *session)
         for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
                 if (!scn_session_is_drained(session)) {
                         session->is_behind = true;
+                        /* While edits go on, the first ones would lack something again each time. */
+                        put_first(session, view);
                         return;
                 }
                 scn_view_serve(view);
