@@ -249,6 +249,8 @@ struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slic
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
 /* Whether more may be encoded, as far as all sessions together are concerned. */
 bool scn_server_has_output_room(const struct scn_server *server);
+/* The same for somebody who otherwise waits: sessions are served again when there is room. */
+bool scn_server_claim_output_room(struct scn_server *server);
 /* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
 bool scn_server_has_history_job(const struct scn_server *server);
 void scn_server_begin_history_job(struct scn_server *server);

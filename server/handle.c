@@ -341,8 +341,12 @@ static bool on_manage(struct scn_session *session, const struct scn_message *mes
         return true;
 }
 
+/* What can be large waits until less is under way to all. */
 static bool on_who(struct scn_session *session, const struct scn_message *message)
 {
+        if (!scn_server_claim_output_room(session->server)) {
+                return false;
+        }
         scn_handle_who(session, message->as.who.request);
         return true;
 }
@@ -391,6 +395,9 @@ static bool on_world(struct scn_session *session, const struct scn_message *mess
         if (message->as.world.at.data != NULL) {
                 return scn_history_ask(session, message);
         }
+        if (!scn_server_claim_output_room(session->server)) {
+                return false;
+        }
         scn_handle_world(session, &message->as.world);
         return true;
 }
@@ -399,6 +406,9 @@ static bool on_tree(struct scn_session *session, const struct scn_message *messa
 {
         if (message->as.tree.at.data != NULL) {
                 return scn_history_ask(session, message);
+        }
+        if (!scn_server_claim_output_room(session->server)) {
+                return false;
         }
         scn_handle_tree(session, &message->as.tree);
         return true;

@@ -71,6 +71,13 @@ bool scn_server_has_output_room(const struct scn_server *server)
         return server->output_bytes < (max != 0 ? max : SCN_OUTPUT_BYTES_MAX);
 }
 
+bool scn_server_claim_output_room(struct scn_server *server)
+{
+        const bool has_room = scn_server_has_output_room(server);
+        server->has_starved = server->has_starved || !has_room;
+        return has_room;
+}
+
 /* Room has come again for those that had to wait. Under pressure, what is only kept goes first. */
 static void serve_starved(struct scn_server *server)
 {

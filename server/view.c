@@ -179,8 +179,7 @@ static bool may_send(struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
         const uint64_t now_ms = scn_server_now_ms(room->server);
-        if (!scn_server_has_output_room(room->server)) {
-                room->server->has_starved = true;
+        if (!scn_server_claim_output_room(room->server)) {
                 return false;
         }
         if (view->interval_ms != 0 && now_ms < view->next_ms) {
