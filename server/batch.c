@@ -230,7 +230,7 @@ static const struct scn_edit *edit_of(const struct scn_taken *taken)
 }
 
 /* What was applied gets its transaction and its answer, or is taken back and refused. */
-void scn_batch_add(
+bool scn_batch_add(
         struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
         struct scn_document *document = batch->room->document;
@@ -243,19 +243,21 @@ void scn_batch_add(
                 scn_free(entry.steps);
                 scn_document_take_back(document, changes);
                 scn_batch_add_refused(batch, taken, error, NULL);
-                return;
+                return false;
         }
         entry.changes = changes;
         entry.answer = scn_answer_frame(answer);
         if (push_entry(batch, entry)) {
+                entry.author->is_pending = entry.author->is_pending || taken->steps_count > 0;
                 scn_live_note_applied(taken->session, edit_of(taken), changes);
-                return;
+                return true;
         }
         /* It cannot be answered, so it must not have happened. */
         batch->drafts_count--;
         batch->records_count = batch->drafts[batch->drafts_count].records_first;
         scn_document_take_back(document, changes);
         scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        return false;
 }
 
 /* Nothing changed: there is only an answer. */
@@ -351,6 +353,19 @@ static void note_published(struct scn_entry *entry)
         entry->author->is_pending = false;
 }
 
+/* Of an entry that still has a session. */
+static void answer(const struct scn_room *room, const struct scn_entry *entry)
+{
+        struct scn_session *session = entry->session;
+        session->answers_due--;
+        /* Also where nothing was left to change: it shows until a view has reached what it was judged by. */
+        if (entry->is_accepted) {
+                session->owed = room->durable;
+                session->is_behind = true;
+        }
+        scn_session_send_shared(session, entry->answer);
+}
+
 /* The publish point: acknowledgements, then deltas. */
 static void publish(struct scn_room *room, struct scn_batch *batch)
 {
@@ -361,21 +376,13 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         }
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
-                const bool is_changed = entry->changes != NULL;
-                if (is_changed) {
+                if (entry->changes != NULL) {
                         note_published(entry);
                         scn_live_note_published(room, entry->changes);
                         scn_document_settle(room->document, entry->changes);
                 }
                 if (entry->session != NULL) {
-                        entry->session->answers_due--;
-                        /* Also where nothing was left to change: it shows until a view has reached what it was judged
-                         * by. */
-                        if (entry->is_accepted) {
-                                entry->session->owed = room->durable;
-                                entry->session->is_behind = true;
-                        }
-                        scn_session_send_shared(entry->session, entry->answer);
+                        answer(room, entry);
                 }
         }
         if (batch->mask != 0) {
@@ -409,11 +416,11 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
                 if (entry->session == NULL) {
                         continue;
                 }
-                entry->session->answers_due--;
                 if (has_changed) {
+                        entry->session->answers_due--;
                         scn_answer_refused(entry->session, entry->number, error);
                 } else {
-                        scn_session_send_shared(entry->session, entry->answer);
+                        answer(room, entry);
                 }
         }
 }

@@ -70,8 +70,8 @@ void scn_batch_destroy(struct scn_batch *batch);
 /* What became of an edit. If it cannot even be answered, its session ends. `answer`, the message that says so, is
  * stored with the edit and is what a repeat gets; it is borrowed.
  *
- * Applied: takes the changes. If there is no memory for it, it is taken back and refused. */
-void scn_batch_add(
+ * Applied: takes the changes. False: there is no memory for it; it was taken back and refused. */
+bool scn_batch_add(
         struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer);
 /* Nothing was left to change. */
 void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *taken, struct scn_slice answer);

@@ -235,6 +235,7 @@ struct scn_server {
         uint64_t purge_at_ms; /* when the trash is looked through */
         size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
         bool has_starved;     /* a session waits for that to become less */
+        uint64_t starved_at;  /* number of the session to begin with then */
         size_t input_bytes;   /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
@@ -251,6 +252,8 @@ struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slic
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
 /* Whether more may be encoded, as far as all sessions together are concerned. */
 bool scn_server_has_output_room(const struct scn_server *server);
+/* The same for somebody who otherwise waits: sessions are served again when there is room. */
+bool scn_server_claim_output_room(struct scn_server *server);
 /* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
 bool scn_server_has_history_job(const struct scn_server *server);
 void scn_server_begin_history_job(struct scn_server *server);

@@ -277,17 +277,13 @@ static struct scn_uid random_uid(struct scn_server *server)
 static struct scn_room *create_room(struct scn_server *server, struct scn_slice name)
 {
         struct scn_room *room = scn_alloc_zero(1, sizeof *room);
-        uint8_t *copy = scn_alloc(name.size);
         struct scn_observable *published = scn_observable_create();
-        if (room == NULL || copy == NULL || published == NULL) {
+        if (room == NULL || published == NULL || !scn_slice_copy(name, &room->name)) {
                 scn_free(room);
-                scn_free(copy);
                 scn_observable_destroy(published);
                 return NULL;
         }
-        memcpy(copy, name.data, name.size);
         room->server = server;
-        room->name = (struct scn_slice){copy, name.size};
         room->published = published;
         server->options.random(server->options.data, (uint8_t *)&room->epoch, sizeof room->epoch);
         /* 63 bits, not 0: SQLite's integers are signed. */

@@ -10,10 +10,17 @@
 #include "server/restore.h"
 #include "server/undo.h"
 
+/* A gesture goes on until an edit of another one. */
+static void note_gesture(const struct scn_taken *taken, scn_revision revision)
+{
+        const scn_revision step = taken->edit.step != 0 ? taken->edit.step : revision;
+        taken->session->group_number = taken->group;
+        taken->session->group_step = taken->group == SCN_ABSENT ? 0 : step;
+}
+
 static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
 {
         struct scn_document *document = batch->room->document;
-        struct scn_session *session = taken->session;
         struct scn_changes *changes;
         struct scn_refusal refusal;
         struct scn_buffer *payload = &batch->answer;
@@ -22,7 +29,7 @@ static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
                 scn_batch_add_refused(batch, taken, error, &refusal);
                 return;
         }
-        error = scn_lock_check(session, changes, &refusal);
+        error = scn_lock_check(taken->session, changes, &refusal);
         if (error != SCN_OK) {
                 scn_document_take_back(document, changes);
                 scn_batch_add_refused(batch, taken, error, &refusal);
@@ -38,12 +45,10 @@ static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
         if (error != SCN_OK) {
                 scn_batch_add_refused(batch, taken, error, NULL);
         } else if (is_changed) {
-                /* A gesture goes on until an edit of another one. */
-                session->group_number = taken->group;
-                session->group_step = taken->group == SCN_ABSENT ? 0
-                        : taken->edit.step != 0                  ? taken->edit.step
-                                                                 : scn_changes_revision(changes);
-                scn_batch_add(batch, taken, changes, answer);
+                const scn_revision revision = scn_changes_revision(changes);
+                if (scn_batch_add(batch, taken, changes, answer)) {
+                        note_gesture(taken, revision);
+                }
         } else {
                 scn_batch_add_unchanged(batch, taken, answer);
         }
@@ -170,7 +175,7 @@ static void draft_undo(struct scn_batch *batch, const struct scn_taken *taken, c
                 }
                 scn_batch_add_refused(batch, taken, error, NULL);
         } else if (is_changed) {
-                scn_batch_add(batch, taken, result->changes, answer);
+                (void)scn_batch_add(batch, taken, result->changes, answer);
         } else {
                 scn_batch_add_unchanged(batch, taken, answer);
         }
@@ -192,7 +197,6 @@ static void apply_undo(struct scn_batch *batch, struct scn_session *session, con
                 .steps_count = result->steps_count,
         };
         taken.edit.step = result->steps[0];
-        result->author->is_pending = result->changes != NULL;
         if (!result->is_dry) {
                 scn_room_close_groups(batch->room, result->author);
         }

@@ -379,17 +379,6 @@ static void done_undo(struct scn_job *base)
         destroy_job(job);
 }
 
-static bool copy_slice(struct scn_slice from, struct scn_slice *to)
-{
-        uint8_t *bytes = scn_alloc(from.size);
-        if (bytes == NULL) {
-                return false;
-        }
-        memcpy(bytes, from.data, from.size);
-        *to = (struct scn_slice){bytes, from.size};
-        return true;
-}
-
 /* Takes the session's undo along. False: out of memory; it has stayed. */
 static bool submit(struct scn_session *session, enum job_kind kind)
 {
@@ -398,7 +387,8 @@ static bool submit(struct scn_session *session, enum job_kind kind)
         if (job == NULL) {
                 return false;
         }
-        if (!copy_slice(session->room->name, &job->name) || !copy_slice(session->undo->author->name, &job->author)) {
+        if (!scn_slice_copy(session->room->name, &job->name) ||
+                !scn_slice_copy(session->undo->author->name, &job->author)) {
                 destroy_job(job);
                 return false;
         }

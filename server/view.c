@@ -179,8 +179,7 @@ static bool may_send(struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
         const uint64_t now_ms = scn_server_now_ms(room->server);
-        if (!scn_server_has_output_room(room->server)) {
-                room->server->has_starved = true;
+        if (!scn_server_claim_output_room(room->server)) {
                 return false;
         }
         if (view->interval_ms != 0 && now_ms < view->next_ms) {
@@ -233,6 +232,22 @@ void scn_view_serve(struct scn_view *view)
         scn_encodings_finish(&encodings);
 }
 
+/* The views from `first` on come before the others from now on. */
+static void put_first(struct scn_session *session, struct scn_view *first)
+{
+        struct scn_view **at = &session->views;
+        struct scn_view *last = first;
+        while (*at != first) {
+                at = &(*at)->next;
+        }
+        while (last->next != NULL) {
+                last = last->next;
+        }
+        *at = NULL;
+        last->next = session->views;
+        session->views = first;
+}
+
 void scn_view_catch_up(struct scn_session *session)
 {
         SCN_ASSERT(scn_room_is_settled(session->room));
@@ -241,6 +256,8 @@ void scn_view_catch_up(struct scn_session *session)
         for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
                 if (!scn_session_is_drained(session)) {
                         session->is_behind = true;
+                        /* While edits go on, the first ones would lack something again each time. */
+                        put_first(session, view);
                         return;
                 }
                 scn_view_serve(view);

@@ -58,6 +58,17 @@ enum scn_error scn_buffer_append(struct scn_buffer *buffer, const void *data, si
         return SCN_OK;
 }
 
+bool scn_slice_copy(struct scn_slice from, struct scn_slice *copy_out)
+{
+        uint8_t *bytes = scn_alloc(from.size);
+        if (bytes == NULL)
+                return false;
+        if (from.size > 0)
+                memcpy(bytes, from.data, from.size);
+        *copy_out = (struct scn_slice){bytes, from.size};
+        return true;
+}
+
 /* How many bytes the form that begins with this byte has; 0 if none begins so. The second byte, the only one
  * whose range depends on the first, must lie within *low .. *high. */
 static size_t utf8_form(uint8_t first, uint8_t *low, uint8_t *high)

@@ -14,6 +14,7 @@
 #include "protocol/wire/columns.h"
 #include "protocol/wire/ops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void start_view(struct peer *peer, const char *root, uint32_t mask)
@@ -146,6 +147,47 @@ SCN_TEST(room, that_cannot_look_up_a_repeated_number_does_not_call_it_refused)
         cr_assert(message.as.failed.closes);
         cr_assert(peer_has_ended(&ann));
         peer_close(&ann);
+        hub_finish(&hub);
+}
+
+static void ask(struct peer *peer, enum scn_message_kind kind, const char *create)
+{
+        struct scn_message message;
+        scn_message_init(&message, kind);
+        message.as.documents.request = 3;
+        if (kind == SCN_MESSAGE_manage) {
+                message.as.manage.action = scene_text("create");
+                message.as.manage.document = scene_text(create);
+        }
+        peer_send(peer, &message);
+}
+
+SCN_TEST(room, a_document_is_made_or_not_whatever_allocation_fails)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        char name[32];
+        uint32_t failed_count = 0;
+        hub_start(&hub);
+        for (uint64_t nth = 1; nth <= 20; nth++) {
+                (void)snprintf(name, sizeof name, "island-%llu", (unsigned long long)nth);
+                peer_open(&ann, &hub, 1, "ann", "home");
+                /* Waits in the inbox until the list is there. */
+                ask(&ann, SCN_MESSAGE_documents, NULL);
+                ask(&ann, SCN_MESSAGE_manage, name);
+                cr_assert_eq(hub.jobs_count, 1);
+                struct scn_job *job = hub.jobs[--hub.jobs_count];
+                job->run(job);
+                scn_alloc_fail_at(nth, false);
+                job->done(job);
+                scn_alloc_fail_at(0, false);
+                while (peer_receive(&ann, &message)) {
+                        failed_count += message.kind == SCN_MESSAGE_failed && !message.as.failed.closes;
+                }
+                peer_close(&ann);
+        }
+        cr_assert_geq(failed_count, 3);
         hub_finish(&hub);
 }
 
