@@ -81,6 +81,7 @@ struct scn_view {
         uint64_t next_ms;     /* not before */
         /* Volatile channels (live.h): a cursor in the room's count, and the state of the tree it was told in. */
         uint64_t live_cursor;
+        uint64_t live_ends; /* what ended up to here it knows: the cursor lags behind while all is told in parts */
         scn_revision live_revision;
         scn_node_id live_root; /* its root's life; 0: there was none */
         uint64_t live_sent_ms;

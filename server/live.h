@@ -19,10 +19,14 @@
 /* How long a lock outlives its session, for the author to come back. */
 #define SCN_LOCK_GRACE_MS 10000u
 #define SCN_LOCK_TTL_S 60u
-/* Ended entries that are remembered. */
+/* Ended entries that are remembered. The simulator has its own numbers. */
+#ifndef SCN_LIVE_GONE_MAX
 #define SCN_LIVE_GONE_MAX 1024u
+#endif
 /* About where a message ends and the next begins. */
+#ifndef SCN_LIVE_PART_BYTES
 #define SCN_LIVE_PART_BYTES 65536u
+#endif
 
 enum scn_live_kind {
         SCN_LIVE_PRESENCE,

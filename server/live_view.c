@@ -11,6 +11,7 @@
 struct telling {
         uint32_t mask;
         uint64_t cursor;
+        uint64_t ends;
         scn_revision revision;
         scn_node_id root;
         bool is_whole;
@@ -106,7 +107,7 @@ static void add_all_gone(struct builder *builder)
 {
         const struct scn_live *live = builder->room->live;
         const struct scn_view *view = builder->view;
-        for (size_t i = live->gone_count; i-- > 0 && live->gone[i].count > view->live_cursor;) {
+        for (size_t i = live->gone_count; i-- > 0 && live->gone[i].count > view->live_ends;) {
                 const struct scn_live_gone *gone = &live->gone[i];
                 const bool may_have = gone->began <= view->live_cursor;
                 if ((view->live_mask & bit_of(gone->kind)) != 0 && may_have && was_in(builder, gone->id)) {
@@ -214,6 +215,7 @@ static enum scn_error encode(const struct scn_view *view, scn_node_id root, bool
         *telling = (struct telling){
                 .mask = view->live_mask,
                 .cursor = view->live_cursor,
+                .ends = view->live_ends,
                 .revision = view->live_revision,
                 .root = view->live_root,
                 .is_whole = is_whole,
@@ -285,11 +287,11 @@ static void finish_telling(struct telling *telling)
         *telling = (struct telling){0};
 }
 
-/* Where the root lives another life, or what the cursor knew is forgotten, only all there is will do. */
+/* Where the root lives another life, or ends that it does not know are forgotten, only all there is will do. */
 static bool needs_whole(const struct scn_view *view, scn_node_id root)
 {
         const struct scn_room *room = view->group->room;
-        return view->is_live_fresh || root != view->live_root || view->live_cursor < room->live->gone_floor ||
+        return view->is_live_fresh || root != view->live_root || view->live_ends < room->live->gone_floor ||
                 view->live_revision < scn_document_horizon(room->document);
 }
 
@@ -301,8 +303,8 @@ static void tell(struct scn_view *view, struct telling *shared)
         const bool is_whole = needs_whole(view, root);
         const bool is_known = shared->upto > 0 && shared->mask == view->live_mask && shared->is_whole == is_whole &&
                 (is_whole ? view->is_live_fresh || shared->fields != NULL
-                          : shared->cursor == view->live_cursor && shared->revision == view->live_revision &&
-                                        shared->root == view->live_root);
+                          : shared->cursor == view->live_cursor && shared->ends == view->live_ends &&
+                                        shared->revision == view->live_revision && shared->root == view->live_root);
         if (!is_known) {
                 finish_telling(shared);
                 const enum scn_error error = encode(view, root, is_whole, shared);
@@ -314,6 +316,7 @@ static void tell(struct scn_view *view, struct telling *shared)
         }
         const bool is_all = shared->upto == room->live->count;
         view->live_cursor = shared->upto;
+        view->live_ends = room->live->count;
         view->live_revision = scn_document_revision(room->document);
         view->live_root = root;
         view->is_live_fresh = false;

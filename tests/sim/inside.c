@@ -179,6 +179,20 @@ static void check_lock(const struct sim *sim, const struct scn_room *room, const
         }
 }
 
+/* On the node itself: one that has moved into a locked subtree is dragged on. */
+static void check_preview(const struct sim *sim, const struct scn_room *room, const struct scn_live_entry *preview)
+{
+        for (size_t i = 0; i < room->live->locks_count; i++) {
+                const struct scn_live_entry *lock = room->live->locks[i];
+                const bool is_own = lock->bytes.size == preview->owner->author_size &&
+                        memcmp(lock->bytes.data, preview->owner->author, lock->bytes.size) == 0;
+                if (lock->id == preview->id && (lock->mask & SCN_MASK_TRANSFORM) != 0 && !is_own) {
+                        sim_fail(sim, "session %llu drags what somebody else has locked",
+                                (unsigned long long)preview->session);
+                }
+        }
+}
+
 static void check_room(const struct sim *sim, const struct scn_room *room, bool is_at_rest)
 {
         const struct scn_live *live = room->live;
@@ -189,6 +203,8 @@ static void check_room(const struct sim *sim, const struct scn_room *room, bool 
                 if (entry->kind == SCN_LIVE_LOCK) {
                         locks++;
                         check_lock(sim, room, entry);
+                } else if (entry->kind == SCN_LIVE_PREVIEW) {
+                        check_preview(sim, room, entry);
                 }
                 if (entry->count <= last || entry->count > live->count) {
                         sim_fail(sim, "what is shown is not in order");

@@ -13,5 +13,7 @@
 #define SCN_INPUT_BYTES_MAX 9000u
 #define SCN_OUTPUT_BYTES_MAX 9000u
 #define DUE_BYTES_MIN 3000u
+#define SCN_LIVE_GONE_MAX 8u
+#define SCN_LIVE_PART_BYTES 160u
 
 #endif

@@ -656,6 +656,25 @@ SCN_TEST(live, a_view_that_lacks_more_ends_than_are_remembered_is_told_everythin
         finish(&island);
 }
 
+static void join_a_crowd(struct hub *hub, size_t crowd)
+{
+        struct peer cy;
+        size_t messages = 0;
+        size_t presences = 0;
+        peer_open(&cy, hub, 3, "cy", "island");
+        live_view(&cy, 1, 1, SCN_MASK_PRESENCE);
+        while (presences < crowd) {
+                const struct live_told told = live_expect(&cy);
+                cr_assert_eq(told.is_whole, messages == 0);
+                messages++;
+                presences += told.presences_count;
+        }
+        cr_assert_eq(presences, crowd);
+        cr_assert_geq(messages, 3);
+        live_expect_nothing(&cy);
+        peer_close(&cy);
+}
+
 SCN_TEST(live, what_does_not_fit_one_message_comes_in_several)
 {
         enum {
@@ -664,9 +683,6 @@ SCN_TEST(live, what_does_not_fit_one_message_comes_in_several)
         static struct peer peers[PEERS];
         static uint8_t map[4096] = {0x81, 0xa1, 'x', 0xc5, 0x0f, 0xf9};
         struct island island;
-        struct peer cy;
-        size_t messages = 0;
-        size_t presences = 0;
         begin(&island);
         peer_close(&island.bob);
         peer_open(&island.bob, &island.hub, 2, "bob", "island");
@@ -674,21 +690,15 @@ SCN_TEST(live, what_does_not_fit_one_message_comes_in_several)
                 peer_open(&peers[i], &island.hub, 10 + i, "robot", "island");
                 live_presence(&peers[i], (struct scn_slice){map, sizeof map - 1});
         }
-        peer_open(&cy, &island.hub, 3, "cy", "island");
-        live_view(&cy, 1, 1, SCN_MASK_PRESENCE);
-        while (presences < PEERS) {
-                const struct live_told told = live_expect(&cy);
-                cr_assert_eq(told.is_whole, messages == 0);
-                messages++;
-                presences += told.presences_count;
-        }
-        cr_assert_eq(presences, PEERS);
-        cr_assert_geq(messages, 3);
-        live_expect_nothing(&cy);
+        join_a_crowd(&island.hub, PEERS);
+        /* Also when everybody has been told of it, and ends are forgotten. */
+        live_preview(&island.ann, 2, 1);
+        live_end_preview(&island.ann, 2);
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        join_a_crowd(&island.hub, PEERS);
         for (uint32_t i = 0; i < PEERS; i++) {
                 peer_close(&peers[i]);
         }
-        peer_close(&cy);
         finish(&island);
 }
 
