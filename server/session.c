@@ -438,6 +438,10 @@ static void answer_fault(struct scn_session *session, enum scn_error error, cons
         (void)snprintf(text, sizeof text, "%s%s%s: %s",
                 fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number),
                 fault->field == NULL ? "" : ".", fault->field == NULL ? "" : fault->field, scn_error_text(error));
+        if (fault->number == SCN_MESSAGE_edit && session->staged_first != NULL) {
+                session->torn_number = session->staged_number;
+                scn_session_drop_staged(session);
+        }
         if (session->state == SCN_SESSION_NEW) {
                 scn_session_end(session, error, text);
         } else {

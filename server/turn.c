@@ -297,6 +297,16 @@ static bool take_restore(struct scn_batch *batch, struct scn_session *session,
         return true;
 }
 
+/* An edit of which a part is missing must not be done: neither the part that follows another edit's, nor what follows
+ * a part that was refused, up to its last. */
+static bool is_torn(const struct scn_session *session, const struct scn_message *message)
+{
+        const uint64_t number = message->as.edit.number;
+        return message->kind == SCN_MESSAGE_edit &&
+                ((session->staged_first != NULL && session->staged_number != number) ||
+                        (session->torn_number == number && number != 0));
+}
+
 /* Takes the edit at the head of a session's inbox. False: it has to wait. */
 static bool take_edit(struct scn_batch *batch, struct scn_session *session)
 {
@@ -313,13 +323,18 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         }
         const uint64_t number = message.as.edit.number; /* the first field of all */
         const enum scn_error error = check_number(session, number, &is_repeat);
-        const bool is_torn = session->staged_first != NULL && session->staged_number != number;
-        if (error != SCN_OK || is_torn) {
+        const bool is_part = message.kind == SCN_MESSAGE_edit && message.as.edit.more;
+        if (message.kind != SCN_MESSAGE_edit) {
+                scn_session_drop_staged(session); /* what had more to come never comes */
+        }
+        if (error != SCN_OK || is_torn(session, &message)) {
                 scn_session_drop_staged(session);
+                session->torn_number = is_part ? number : 0;
                 refuse_now(session, number, error != SCN_OK ? error : SCN_E_GAP);
                 return true;
         }
-        if (message.kind == SCN_MESSAGE_edit && message.as.edit.more) {
+        session->torn_number = 0;
+        if (is_part) {
                 stage_part(session, number, payload);
                 return true;
         }
