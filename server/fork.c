@@ -278,16 +278,7 @@ static void done_fork(struct scn_job *base)
 /* data stays NULL where there is nothing. */
 static bool copy_slice(struct scn_slice from, struct scn_slice *to)
 {
-        if (from.data == NULL) {
-                return true;
-        }
-        uint8_t *bytes = scn_alloc(from.size);
-        if (bytes == NULL) {
-                return false;
-        }
-        memcpy(bytes, from.data, from.size);
-        *to = (struct scn_slice){bytes, from.size};
-        return true;
+        return from.data == NULL || scn_slice_copy(from, to);
 }
 
 static void no_random(void *data, uint8_t *bytes, size_t size)

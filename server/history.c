@@ -170,16 +170,6 @@ static void done_history(struct scn_job *base)
         destroy_job(job);
 }
 
-static bool copy_slice(struct scn_slice from, struct scn_slice *to)
-{
-        uint8_t *bytes = scn_alloc(from.size);
-        if (bytes != NULL) {
-                memcpy(bytes, from.data, from.size);
-                *to = (struct scn_slice){bytes, from.size};
-        }
-        return bytes != NULL;
-}
-
 static void no_random(void *data, uint8_t *bytes, size_t size)
 {
         (void)data;
@@ -228,8 +218,7 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         if (!scn_server_has_history_job(server)) {
                 return false;
         }
-        if (!scn_server_has_output_room(server)) {
-                server->has_starved = true;
+        if (!scn_server_claim_output_room(server)) {
                 return false;
         }
         const struct scn_queued *head = session->inbox_first;
@@ -237,8 +226,8 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         const uint64_t request = message->as.log.request;
         struct scn_history_job *job = scn_alloc_zero(1, sizeof *job);
         enum scn_error error = SCN_E_NO_MEMORY;
-        if (job != NULL && copy_slice(session->room->name, &job->name) &&
-                copy_slice((struct scn_slice){head->payload, head->size}, &job->payload)) {
+        if (job != NULL && scn_slice_copy(session->room->name, &job->name) &&
+                scn_slice_copy((struct scn_slice){head->payload, head->size}, &job->payload)) {
                 job->answers =
                         (struct scn_answers){.request = request, .rev = SCN_ABSENT, .durable = session->room->durable};
                 error = gather(job, session, message);

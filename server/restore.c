@@ -160,17 +160,6 @@ static void done_restore(struct scn_job *base)
         }
 }
 
-static bool copy_slice(struct scn_slice from, struct scn_slice *to)
-{
-        uint8_t *bytes = scn_alloc(from.size);
-        if (bytes == NULL) {
-                return false;
-        }
-        memcpy(bytes, from.data, from.size);
-        *to = (struct scn_slice){bytes, from.size};
-        return true;
-}
-
 static void no_random(void *data, uint8_t *bytes, size_t size)
 {
         (void)data;
@@ -186,7 +175,7 @@ static bool submit(struct scn_session *session, const struct scn_message_restore
         if (job == NULL) {
                 return false;
         }
-        if (!copy_slice(session->room->name, &job->name) || !copy_slice(message->at, &job->at)) {
+        if (!scn_slice_copy(session->room->name, &job->name) || !scn_slice_copy(message->at, &job->at)) {
                 destroy_job(job);
                 return false;
         }

@@ -470,7 +470,8 @@ static void pump(struct scn_session *session)
                 if (error != SCN_OK) {
                         answer_fault(session, error, &fault);
                 } else if (!scn_handle(session, &message)) {
-                        head->waits_for_turn = is_taken_by_turn(message.kind);
+                        /* While a document is being opened it is not known yet whether there will be turns. */
+                        head->waits_for_turn = session->state == SCN_SESSION_OPEN && is_taken_by_turn(message.kind);
                         return;
                 }
                 if (session->state != SCN_SESSION_ENDED) {

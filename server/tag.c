@@ -82,26 +82,13 @@ static void done_tag(struct scn_job *base)
         destroy_job(job);
 }
 
-static bool copy_slice(struct scn_slice from, struct scn_slice *to)
-{
-        uint8_t *bytes = scn_alloc(from.size);
-        if (bytes == NULL) {
-                return false;
-        }
-        if (from.size > 0) {
-                memcpy(bytes, from.data, from.size);
-        }
-        *to = (struct scn_slice){bytes, from.size};
-        return true;
-}
-
 static void submit(struct scn_session *session, const struct scn_message_tag *message, scn_revision revision)
 {
         struct scn_server *server = session->server;
         struct tag_job *job = scn_alloc_zero(1, sizeof *job);
-        if (job == NULL || !copy_slice(session->room->name, &job->document) ||
-                !copy_slice(message->name, &job->tag.name) ||
-                !copy_slice((struct scn_slice){session->author, session->author_size}, &job->tag.author)) {
+        if (job == NULL || !scn_slice_copy(session->room->name, &job->document) ||
+                !scn_slice_copy(message->name, &job->tag.name) ||
+                !scn_slice_copy((struct scn_slice){session->author, session->author_size}, &job->tag.author)) {
                 if (job != NULL) {
                         destroy_job(job);
                 }

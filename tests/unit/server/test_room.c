@@ -191,6 +191,37 @@ SCN_TEST(room, a_document_is_made_or_not_whatever_allocation_fails)
         hub_finish(&hub);
 }
 
+/* It was sent ahead of the answer; what comes behind it is answered, too. */
+SCN_TEST(room, that_cannot_be_opened_has_edits_refused_that_were_sent_meanwhile)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_close(&ann);
+        peer_connect(&ann, &hub);
+        peer_send_bytes(&ann, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(1);
+        peer_send(&ann, &message);
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 1;
+        message.as.open.document = scene_text("nowhere");
+        peer_send(&ann, &message);
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        scn_message_init(&message, SCN_MESSAGE_ping);
+        message.as.ping.request = 2;
+        peer_send(&ann, &message);
+        peer_expect_code(&ann, SCN_MESSAGE_failed, "no_document");
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "not_open");
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_answer).as.answer.request, 2);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
 SCN_TEST(room, that_cannot_be_opened_says_nothing_to_a_session_that_has_ended_meanwhile)
 {
         struct hub hub;
