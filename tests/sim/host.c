@@ -189,6 +189,7 @@ void sim_host_start(struct sim *sim)
 
 static void destroy_server(struct sim *sim)
 {
+        sim_claims_lose(sim);
         scn_server_destroy(sim->server);
         sim->server = NULL;
         sim->is_stopping = false;
