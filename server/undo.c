@@ -179,14 +179,23 @@ static enum scn_error read_taken_back(
         const uint32_t limit = is_read ? before->records_first : transaction->records_count;
         scn_revision step = 0;
         uint32_t end = limit;
-        while (end > 0 && scn_record_step(&transaction->records[end - 1], &step) == SCN_OK &&
-                step != wanted->step.first) {
+        while (end > 0 && error == SCN_OK) {
+                error = scn_record_step(&transaction->records[end - 1], &step);
+                if (error == SCN_OK && step == wanted->step.first) {
+                        break;
+                }
                 end--;
         }
         uint32_t first = end;
-        while (first > 0 && scn_record_step(&transaction->records[first - 1], &step) == SCN_OK &&
-                step == wanted->step.first) {
+        while (first > 0 && error == SCN_OK) {
+                error = scn_record_step(&transaction->records[first - 1], &step);
+                if (error == SCN_OK && step != wanted->step.first) {
+                        break;
+                }
                 first--;
+        }
+        if (error != SCN_OK) {
+                return error;
         }
         /* Of a step of which all was skipped there are none. */
         wanted->records_first = first < end ? first : limit;
