@@ -487,7 +487,14 @@ static enum scn_error fill(struct builder *builder)
 /* Level by level: parents first, siblings left to right, without sorting. */
 static enum scn_error compute_whole(struct builder *builder)
 {
-        const struct scn_hierarchy *hierarchy = builder->document->hierarchy;
+        const struct scn_document *document = builder->document;
+        const struct scn_hierarchy *hierarchy = document->hierarchy;
+        /* Of the whole document it is known how many there will be. */
+        if (builder->root == document->root &&
+                !scn_grow((void **)&builder->entries, &builder->entries_capacity, sizeof *builder->entries,
+                        document->nodes_count, SIZE_MAX)) {
+                return SCN_E_NO_MEMORY;
+        }
         enum scn_error error = push_entry(builder, builder->root, whole_fields(builder, builder->root), true);
         for (size_t i = 0; i < builder->entries_count && error == SCN_OK; i++) {
                 uint32_t child = scn_hierarchy_first_child(hierarchy, builder->entries[i].slot);
