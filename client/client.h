@@ -51,8 +51,12 @@ struct scn_view {
         char *path; /* owned; what root.path points to */
         uint64_t mask;
         uint64_t rate;
-        scn_revision replay_from;
-        scn_revision replay_to;
+        struct scn_buffer replay_from; /* as on the wire; empty: not said */
+        struct scn_buffer replay_to;
+        scn_revision replay_began; /* where it goes on from */
+        char *replay_author;       /* owned; NULL: everybody's */
+        bool is_merged;
+        bool has_head; /* what is told next is a transaction's own */
         bool has_epoch;
         uint8_t epoch[8]; /* the history that the cursor counts in */
         struct scn_mirror mirror;
@@ -63,6 +67,8 @@ struct scn_view {
         struct scn_told *queue_first; /* events to be told by the next dispatch */
         struct scn_told *queue_last;
         bool has_lost_event;
+        struct scn_worlds *worlds; /* owned; NULL: it is a view of nodes */
+        scn_worlds_fn on_worlds;
         struct scn_live_tables live;
         uint32_t live_mask; /* changed, to be told by the next dispatch */
         scn_live_fn on_live;
@@ -179,6 +185,15 @@ SCN_NODISCARD enum scn_error scn_view_take_live(struct scn_view *view, const str
 /* There is nothing of it any more. */
 void scn_view_clear_live(struct scn_view *view);
 
+/* --- worlds.c --- */
+
+/* NULL: out of memory. */
+struct scn_worlds *scn_worlds_create(void);
+/* NULL is allowed. */
+void scn_worlds_destroy(struct scn_worlds *worlds);
+/* Takes a delta, or a part of one, and tells what has changed. SCN_E_BAD_DELTA, SCN_E_NO_MEMORY. */
+SCN_NODISCARD enum scn_error scn_worlds_take(struct scn_view *view, const struct scn_message_delta *delta);
+
 /* --- handle.c --- */
 
 SCN_NODISCARD enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice payload);
@@ -199,6 +214,17 @@ void scn_view_unsend(struct scn_view *view);
 void scn_view_fail(struct scn_view *view, const struct scn_failure *failure);
 /* The server has sent what it sends at a time: that was all, or more is asked for. */
 void scn_view_end_replay(struct scn_view *view);
+SCN_NODISCARD enum scn_error scn_replay_send(struct scn_view *view);
+/* A view, before it is asked for; NULL: no memory. */
+struct scn_view *scn_view_make(struct scn_client *client, uint32_t mask);
+/* Gives it its root and whom it calls. On failure it is gone. */
+SCN_NODISCARD enum scn_error scn_view_begin(
+        struct scn_view *view, struct scn_target root, scn_view_fn on_change, scn_view_end_fn on_end, void *data);
+void scn_view_free(struct scn_view *view);
+/* "at": a revision, if it is all digits; else a time or a tag, which the server tells apart. NULL: absent. The caller
+ * ends the buffer in any case, which the slice points into. */
+SCN_NODISCARD enum scn_error scn_client_spell_at(
+        const char *at, struct scn_buffer *buffer, struct scn_slice *slice_out);
 /* Tells what waits to be told. */
 void scn_client_tell_views(struct scn_client *client);
 /* Frees those that were destroyed from within a callback. */

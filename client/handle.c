@@ -234,6 +234,7 @@ static void take_replay_head(struct scn_view *view, struct scn_slice body)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(body);
         const uint32_t count = scn_unpack_kind(&unpacker) == SCN_PACK_MAP ? scn_unpack_map(&unpacker) : 0;
+        view->has_head = true;
         view->time_us = 0;
         view->author_size = 0;
         view->cause_size = 0;
@@ -361,6 +362,11 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
         case SCN_MESSAGE_preview:
         case SCN_MESSAGE_lock:
         case SCN_MESSAGE_unlock:
+        case SCN_MESSAGE_tag:
+        case SCN_MESSAGE_tags:
+        case SCN_MESSAGE_blame:
+        case SCN_MESSAGE_restore:
+        case SCN_MESSAGE_fork:
                 break;
         }
         return SCN_E_OUT_OF_TURN;

@@ -38,8 +38,7 @@ static enum scn_error ask(
         return SCN_OK;
 }
 
-/* A revision, if it is all digits; else a time or a tag, which the server tells apart. */
-static enum scn_error spell_at(const char *at, struct scn_buffer *buffer, struct scn_slice *slice_out)
+enum scn_error scn_client_spell_at(const char *at, struct scn_buffer *buffer, struct scn_slice *slice_out)
 {
         scn_buffer_init(buffer, AT_BYTES_MAX);
         *slice_out = (struct scn_slice){NULL, 0};
@@ -91,7 +90,7 @@ enum scn_error scn_client_world(struct scn_client *client, const struct scn_targ
                 const struct scn_node_ref ref = scn_ref_of_target(nodes[i]);
                 scn_pack_ref(&packer, &ref);
         }
-        enum scn_error error = spell_at(full.at, &at, &message.as.world.at);
+        enum scn_error error = scn_client_spell_at(full.at, &at, &message.as.world.at);
         error = packer.error != SCN_OK ? packer.error : error;
         if (error == SCN_OK) {
                 message.as.world.request = ++client->numbers;
@@ -112,7 +111,7 @@ enum scn_error scn_client_tree(
         struct scn_message message;
         struct scn_buffer at;
         scn_message_init(&message, SCN_MESSAGE_tree);
-        enum scn_error error = spell_at(full.at, &at, &message.as.tree.at);
+        enum scn_error error = scn_client_spell_at(full.at, &at, &message.as.tree.at);
         if (error == SCN_OK) {
                 message.as.tree.request = ++client->numbers;
                 message.as.tree.node = scn_ref_of_target(full.node);
@@ -130,7 +129,7 @@ enum scn_error scn_client_digest(
         struct scn_message message;
         struct scn_buffer at;
         scn_message_init(&message, SCN_MESSAGE_digest);
-        enum scn_error error = spell_at(full.at, &at, &message.as.digest.at);
+        enum scn_error error = scn_client_spell_at(full.at, &at, &message.as.digest.at);
         if (error == SCN_OK) {
                 message.as.digest.request = ++client->numbers;
                 message.as.digest.node = scn_ref_of_target(full.node);
@@ -145,13 +144,49 @@ enum scn_error scn_client_log(
 {
         const struct scn_request full = full_request(request);
         struct scn_message message;
+        struct scn_buffer since;
+        struct scn_buffer until;
         scn_message_init(&message, SCN_MESSAGE_log);
-        message.as.log.request = ++client->numbers;
+        enum scn_error error = scn_client_spell_at(full.since, &since, &message.as.log.since);
+        const enum scn_error other = scn_client_spell_at(full.until, &until, &message.as.log.until);
+        error = error == SCN_OK ? other : error;
         message.as.log.node = scn_ref_of_target(full.node);
         message.as.log.author = slice_of(full.author);
         message.as.log.from = or_absent(full.from);
         message.as.log.to = or_absent(full.to);
         message.as.log.limit = or_absent(full.limit);
+        message.as.log.group = or_absent(full.group);
+        if (error == SCN_OK) {
+                message.as.log.request = ++client->numbers;
+                error = ask(client, &message, callback, data);
+        }
+        scn_buffer_finish(&since);
+        scn_buffer_finish(&until);
+        return error;
+}
+
+enum scn_error scn_client_fork(
+        struct scn_client *client, const char *at, const char *to, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        struct scn_buffer spelled;
+        scn_message_init(&message, SCN_MESSAGE_fork);
+        enum scn_error error = scn_client_spell_at(at, &spelled, &message.as.fork.at);
+        if (error == SCN_OK) {
+                message.as.fork.request = ++client->numbers;
+                message.as.fork.to = slice_of(to);
+                error = ask(client, &message, callback, data);
+        }
+        scn_buffer_finish(&spelled);
+        return error;
+}
+
+enum scn_error scn_client_blame(struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_blame);
+        message.as.blame.request = ++client->numbers;
+        message.as.blame.node = scn_ref_of_target(node);
         return ask(client, &message, callback, data);
 }
 
@@ -273,6 +308,34 @@ enum scn_error scn_client_ping(struct scn_client *client, scn_answer_fn callback
         return ask_plainly(client, SCN_MESSAGE_ping, callback, data);
 }
 
+static enum scn_error ask_tag(
+        struct scn_client *client, const char *name, uint64_t rev, bool is_removal, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_tag);
+        message.as.tag.request = ++client->numbers;
+        message.as.tag.name = slice_of(name);
+        message.as.tag.rev = rev;
+        message.as.tag.remove = is_removal;
+        return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_tag(
+        struct scn_client *client, const char *name, const scn_revision *rev, scn_answer_fn callback, void *data)
+{
+        return ask_tag(client, name, rev != NULL ? *rev : SCN_ABSENT, false, callback, data);
+}
+
+enum scn_error scn_client_untag(struct scn_client *client, const char *name, scn_answer_fn callback, void *data)
+{
+        return ask_tag(client, name, SCN_ABSENT, true, callback, data);
+}
+
+enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        return ask_plainly(client, SCN_MESSAGE_tags, callback, data);
+}
+
 /* --- Undo --- */
 
 static enum scn_error submit_undo(
@@ -285,6 +348,49 @@ static enum scn_error submit_undo(
         task->message = *message;
         task->edit = ++client->edits;
         task->bytes = sizeof *task;
+        task->on_result = callback;
+        task->data = data;
+        scn_client_add_task(client, task);
+        return SCN_OK;
+}
+
+/* What `at` and a path point to must last as long as the task. */
+static enum scn_error keep_texts(struct scn_task *task, const char *at, struct scn_target node)
+{
+        struct scn_message_restore *restore = &task->message.as.restore;
+        struct scn_buffer spelled;
+        enum scn_error error = scn_client_spell_at(at, &spelled, &restore->at);
+        restore->node = scn_ref_of_target(node);
+        const uint32_t path_size = restore->node.kind == SCN_REF_PATH ? restore->node.path.size : 0;
+        if (error == SCN_OK) {
+                error = scn_buffer_append(&task->payload, spelled.data, spelled.size);
+        }
+        if (error == SCN_OK && path_size > 0) {
+                error = scn_buffer_append(&task->payload, restore->node.path.data, path_size);
+        }
+        if (error == SCN_OK) {
+                restore->at = (struct scn_slice){task->payload.data, (uint32_t)spelled.size};
+                restore->node.path = (struct scn_slice){task->payload.data + spelled.size, path_size};
+        }
+        scn_buffer_finish(&spelled);
+        return error;
+}
+
+enum scn_error scn_client_restore(
+        struct scn_client *client, const char *at, struct scn_target node, scn_result_fn callback, void *data)
+{
+        struct scn_task *task = scn_task_create(SCN_TASK_UNDO);
+        if (task == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        scn_message_init(&task->message, SCN_MESSAGE_restore);
+        const enum scn_error error = keep_texts(task, at, node);
+        if (error != SCN_OK) {
+                scn_task_destroy(task);
+                return error;
+        }
+        task->edit = ++client->edits;
+        task->bytes = sizeof *task + task->payload.size;
         task->on_result = callback;
         task->data = data;
         scn_client_add_task(client, task);

@@ -18,6 +18,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -82,6 +83,13 @@ static bool copy_part(char *to, size_t room, const char *from, size_t size)
         return true;
 }
 
+/* A number of one to five digits; a resolver would take any modulo 65536. */
+static bool is_port(const char *text)
+{
+        const size_t size = strlen(text);
+        return size > 0 && size <= 5 && strspn(text, "0123456789") == size && strtoul(text, NULL, 10) <= 65535;
+}
+
 static bool parse_address(struct scn_socket *socket, const char *address)
 {
         if (strncmp(address, "unix:", 5) == 0) {
@@ -90,7 +98,8 @@ static bool parse_address(struct scn_socket *socket, const char *address)
                         socket->host, sizeof((struct sockaddr_un *)NULL)->sun_path, address + 5, strlen(address + 5));
         }
         const char *colon = strrchr(address, ':');
-        if (colon == NULL || !copy_part(socket->service, sizeof socket->service, colon + 1, strlen(colon + 1))) {
+        if (colon == NULL || !is_port(colon + 1) ||
+                !copy_part(socket->service, sizeof socket->service, colon + 1, strlen(colon + 1))) {
                 return false;
         }
         const char *host = address;
@@ -209,7 +218,9 @@ static void connect_unix(struct scn_socket *socket)
 static void connect_tcp(struct scn_socket *socket)
 {
         const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-        const int code = getaddrinfo(socket->host, socket->service, &hints, &socket->found);
+        /* RFC 6761, 6.3: this name means the machine itself, also where nothing resolves names. */
+        const char *host = strcmp(socket->host, "localhost") == 0 ? "127.0.0.1" : socket->host;
+        const int code = getaddrinfo(host, socket->service, &hints, &socket->found);
         if (code != 0) {
                 socket->found = NULL;
                 note_problem(socket, gai_strerror(code));

@@ -133,6 +133,8 @@ static enum scn_error send_numbered(struct scn_client *client, struct scn_task *
                 message.as.edit.more = has_more;
         } else if (message.kind == SCN_MESSAGE_undo) {
                 message.as.undo.number = task->number;
+        } else if (message.kind == SCN_MESSAGE_restore) {
+                message.as.restore.number = task->number;
         } else {
                 message.as.redo.number = task->number;
         }

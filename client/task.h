@@ -23,7 +23,7 @@
 
 enum scn_task_kind {
         SCN_TASK_EDIT,
-        SCN_TASK_UNDO, /* or redo */
+        SCN_TASK_UNDO, /* or redo, or restore */
         SCN_TASK_REQUEST,
 };
 
@@ -48,7 +48,7 @@ struct scn_task {
         uint32_t parts_count;
         size_t bytes;                /* of memory, for the bound on what waits */
         struct scn_message message;  /* edit, undo: all of it but ops and number */
-        struct scn_buffer payload;   /* request: spelled already */
+        struct scn_buffer payload;   /* request: spelled already; restore: what its message points to */
         struct scn_failure *failure; /* failed here, to be told by the next dispatch; owned */
         scn_result_fn on_result;
         scn_answer_fn on_answer;

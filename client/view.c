@@ -41,7 +41,7 @@ static enum scn_error set_root(struct scn_view *view, struct scn_target root)
         return SCN_OK;
 }
 
-static void free_view(struct scn_view *view)
+void scn_view_free(struct scn_view *view)
 {
         while (view->queue_first != NULL) {
                 struct scn_told *next = view->queue_first->next;
@@ -61,13 +61,17 @@ static void free_view(struct scn_view *view)
         if (view->mirror.document != NULL) {
                 scn_mirror_finish(&view->mirror);
         }
+        scn_buffer_finish(&view->replay_from);
+        scn_buffer_finish(&view->replay_to);
+        scn_free(view->replay_author);
         scn_view_clear_live(view);
+        scn_worlds_destroy(view->worlds);
         scn_free(view->end);
         scn_free(view->path);
         scn_free(view);
 }
 
-static struct scn_view *make_view(struct scn_client *client, uint32_t mask)
+struct scn_view *scn_view_make(struct scn_client *client, uint32_t mask)
 {
         struct scn_view *view = scn_alloc_zero(1, sizeof *view);
         if (view == NULL) {
@@ -92,13 +96,13 @@ static struct scn_view *make_view(struct scn_client *client, uint32_t mask)
         };
         if (scn_mirror_init(&view->mirror, &options, (uint32_t)view->mask | SCN_MASK_STRUCTURE) != SCN_OK) {
                 view->mirror.document = NULL;
-                free_view(view);
+                scn_view_free(view);
                 return NULL;
         }
         return view;
 }
 
-static enum scn_error begin_view(
+enum scn_error scn_view_begin(
         struct scn_view *view, struct scn_target root, scn_view_fn on_change, scn_view_end_fn on_end, void *data)
 {
         enum scn_error error = set_root(view, root);
@@ -108,7 +112,7 @@ static enum scn_error begin_view(
                 error = scn_view_observe(view, SCN_MASK_ALL, on_change, data, NULL);
         }
         if (error != SCN_OK) {
-                free_view(view);
+                scn_view_free(view);
                 return error;
         }
         TAILQ_INSERT_TAIL(&view->client->views, view, link);
@@ -127,31 +131,21 @@ enum scn_error scn_view_create(
         struct scn_view_options full = SCN_VIEW_OPTIONS_INIT;
         SCN_ASSERT(options->size >= sizeof options->size && options->size <= sizeof full);
         memcpy(&full, options, options->size);
-        struct scn_view *view = make_view(client, full.mask);
+        struct scn_view *view = scn_view_make(client, full.mask);
         if (view == NULL) {
                 return SCN_E_NO_MEMORY;
         }
         view->rate = full.rate == 0 ? SCN_ABSENT : full.rate;
         view->on_live = full.on_live;
-        const enum scn_error error = begin_view(view, full.root, full.on_change, full.on_end, full.data);
-        if (error == SCN_OK) {
-                *view_out = view;
+        view->on_worlds = full.on_worlds;
+        if ((full.mask & (SCN_MASK_DURABLE | SCN_MASK_WORLD)) == SCN_MASK_WORLD) {
+                view->worlds = scn_worlds_create();
+                if (view->worlds == NULL) {
+                        scn_view_free(view);
+                        return SCN_E_NO_MEMORY;
+                }
         }
-        return error;
-}
-
-enum scn_error scn_replay_create(
-        struct scn_client *client, const struct scn_replay_options *options, struct scn_view **view_out)
-{
-        struct scn_view *view = make_view(client, options->mask);
-        if (view == NULL) {
-                return SCN_E_NO_MEMORY;
-        }
-        view->is_replay = true;
-        view->replay_from = options->from;
-        view->replay_to = options->to;
-        const enum scn_error error =
-                begin_view(view, options->root, options->on_change, options->on_end, options->data);
+        const enum scn_error error = scn_view_begin(view, full.root, full.on_change, full.on_end, full.data);
         if (error == SCN_OK) {
                 *view_out = view;
         }
@@ -197,7 +191,7 @@ void scn_client_sweep_views(struct scn_client *client)
                 struct scn_view *next = TAILQ_NEXT(view, link);
                 if (view->is_dead) {
                         TAILQ_REMOVE(&client->views, view, link);
-                        free_view(view);
+                        scn_view_free(view);
                 }
                 view = next;
         }
@@ -358,7 +352,7 @@ void scn_client_show(struct scn_client *client, struct scn_task *task)
         struct scn_view *view;
         TAILQ_FOREACH(view, &client->views, link)
         {
-                if (view->is_replay || view->is_dead || view->is_ended) {
+                if (view->is_replay || view->worlds != NULL || view->is_dead || view->is_ended) {
                         continue;
                 }
                 struct scn_told told;
@@ -444,19 +438,6 @@ static struct scn_node_ref root_of(const struct scn_view *view)
         return scn_ref_of_target((struct scn_target){.uid = view->client->root});
 }
 
-static enum scn_error send_replay(struct scn_view *view)
-{
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_replay);
-        message.as.replay.request = view->number;
-        message.as.replay.from = view->replay_from;
-        message.as.replay.to = view->replay_to == 0 ? SCN_ABSENT : view->replay_to;
-        message.as.replay.node = view->root;
-        message.as.replay.mask = view->mask;
-        view->request = view->number;
-        return scn_client_send(view->client, &message);
-}
-
 static enum scn_error send_view(struct scn_view *view)
 {
         struct scn_message message;
@@ -476,7 +457,7 @@ static enum scn_error send_view(struct scn_view *view)
 
 enum scn_error scn_view_send_request(struct scn_view *view)
 {
-        const enum scn_error error = view->is_replay ? send_replay(view) : send_view(view);
+        const enum scn_error error = view->is_replay ? scn_replay_send(view) : send_view(view);
         if (error == SCN_OK) {
                 view->is_wanted = false;
                 view->is_asked = true;
@@ -498,31 +479,6 @@ void scn_view_fail(struct scn_view *view, const struct scn_failure *failure)
                 *view->end = *failure;
                 view->end->detail = (struct scn_slice){NULL, 0};
         }
-}
-
-/* So that a replay proves itself; a part of the document or of its channels has another digest. */
-static bool has_digest(const struct scn_view *view, struct scn_slice digest)
-{
-        uint8_t own[16];
-        if (view->root.kind != SCN_REF_NONE || (uint32_t)view->mask != SCN_MASK_ALL || digest.data == NULL) {
-                return true;
-        }
-        scn_view_digest(view, own);
-        return digest.size == sizeof own && memcmp(own, digest.data, sizeof own) == 0;
-}
-
-void scn_view_end_replay(struct scn_view *view)
-{
-        struct scn_failure failure = {.code = ""};
-        if (!has_digest(view, view->digest)) {
-                failure = scn_failure_of("bad_delta", "what was replayed has not the digest that it should have");
-        } else if (view->replay_next != SCN_ABSENT && view->replay_next > view->replay_from) {
-                view->replay_from = view->replay_next;
-                view->is_continued = true;
-                view->is_wanted = true;
-                return;
-        }
-        scn_view_fail(view, &failure);
 }
 
 /* What was there before is asked for again, to be resumed; a replay is not worth that. */
@@ -566,7 +522,7 @@ static void doubt(struct scn_view *view, enum scn_error error)
 
 static void copy_replay(struct scn_view *view, struct scn_told *told)
 {
-        if (view->is_replay) {
+        if (view->is_replay && view->has_head) {
                 told->event.time_us = view->time_us;
                 told->event.author = (struct scn_slice){(const uint8_t *)view->author, view->author_size};
                 told->event.cause = (struct scn_slice){(const uint8_t *)view->cause, view->cause_size};
@@ -578,6 +534,13 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
         struct scn_client *client = view->client;
         /* What was under way when the view was asked for anew belongs to what it is not any more. */
         if (view->is_ended || !view->is_viewed || delta->back > delta->to) {
+                return;
+        }
+        if (view->worlds != NULL) {
+                const enum scn_error error = scn_worlds_take(view, delta);
+                if (error != SCN_OK) {
+                        doubt(view, error);
+                }
                 return;
         }
         struct scn_task_queue none = TAILQ_HEAD_INITIALIZER(none);
@@ -603,6 +566,7 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
                         tell(view, &told);
                 }
                 view->is_continued = false;
+                view->has_head = false;
         }
         scn_told_finish(&told);
 }

@@ -68,8 +68,10 @@ static enum scn_error encode_applied(uint64_t number, const struct scn_changes *
         }
         scn_buffer_init(&results, SCN_MESSAGE_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&results);
-        scn_pack_array(&packer, count);
-        for (uint32_t i = 0; i < scn_changes_count(changes) && packer.error == SCN_OK; i++) {
+        if (count > 0) {
+                scn_pack_array(&packer, count);
+        }
+        for (uint32_t i = 0; i < scn_changes_count(changes) && count > 0 && packer.error == SCN_OK; i++) {
                 if (has_result(scn_changes_get(changes, i), edit, is_brief)) {
                         pack_result(&packer, scn_changes_get(changes, i));
                 }
@@ -160,8 +162,9 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         const bool has_revision = refusal->revision != 0;
         const bool has_residual = error == SCN_E_SHEAR;
         const bool has_holder = error == SCN_E_LOCKED;
+        const bool has_step = refusal->step != 0;
         scn_pack_map(packer,
-                (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual +
+                (uint32_t)has_field + has_other + has_key + has_value + has_revision + has_residual + has_step +
                         (has_holder ? 2u : 0u));
         if (has_field) {
                 scn_pack_cstring(packer, "field");
@@ -186,6 +189,10 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         if (has_residual) {
                 scn_pack_cstring(packer, "residual");
                 scn_pack_double(packer, refusal->residual);
+        }
+        if (has_step) {
+                scn_pack_cstring(packer, "step");
+                scn_pack_uint(packer, refusal->step);
         }
         if (has_holder) {
                 scn_pack_cstring(packer, "holder");
@@ -221,14 +228,13 @@ struct scn_shared_bytes *scn_answer_encode_refused(
 
 struct scn_shared_bytes *scn_answer_frame(struct scn_slice payload)
 {
-        struct scn_buffer frame;
-        struct scn_shared_bytes *shared = NULL;
-        scn_buffer_init(&frame, SCN_MESSAGE_BYTES_MAX + 8);
-        if (scn_frame_append_head(&frame, payload.size) == SCN_OK &&
-                scn_buffer_append(&frame, payload.data, payload.size) == SCN_OK) {
-                shared = scn_shared_bytes_create(frame.data, (uint32_t)frame.size);
+        uint8_t head[SCN_FRAME_HEAD_BYTES_MAX];
+        const uint32_t head_size = scn_frame_head(payload.size, head);
+        struct scn_shared_bytes *shared = scn_shared_bytes_alloc(head_size + payload.size);
+        if (shared != NULL) {
+                memcpy(shared->bytes, head, head_size);
+                memcpy(shared->bytes + head_size, payload.data, payload.size);
         }
-        scn_buffer_finish(&frame);
         return shared;
 }
 

@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "protocol/base/bytes.h"
 #include "protocol/base/index_map.h"
 
 #include <stdlib.h>
@@ -115,14 +116,10 @@ struct scn_author *scn_author_get(struct scn_author **list, struct scn_slice nam
                 return author;
         }
         author = scn_alloc_zero(1, sizeof *author);
-        uint8_t *copy = scn_alloc(name.size);
-        if (author == NULL || copy == NULL) {
+        if (author == NULL || !scn_slice_copy(name, &author->name)) {
                 scn_free(author);
-                scn_free(copy);
                 return NULL;
         }
-        memcpy(copy, name.data, name.size);
-        author->name = (struct scn_slice){copy, name.size};
         author->next = *list;
         *list = author;
         return author;
@@ -258,6 +255,10 @@ static enum scn_error meet_taking(struct reading *reading, const struct scn_jour
 
 static enum scn_error meet_transaction(struct reading *reading, const struct scn_journal_transaction *transaction)
 {
+        /* What a document was made of is nobody's step. */
+        if (transaction->cause == SCN_CAUSE_FORK) {
+                return SCN_OK;
+        }
         if (transaction->author.size != reading->author.size ||
                 memcmp(transaction->author.data, reading->author.data, reading->author.size) != 0) {
                 return SCN_OK;

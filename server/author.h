@@ -21,7 +21,8 @@
         X(UNDO, "undo")                                                                                                \
         X(REDO, "redo")                                                                                                \
         X(IMPORT, "import")                                                                                            \
-        X(RESTORE, "restore")
+        X(RESTORE, "restore")                                                                                          \
+        X(FORK, "fork")
 
 enum scn_cause {
 #define SCN_CAUSE_ENUM(name, word) SCN_CAUSE_##name,

@@ -189,26 +189,23 @@ void scn_backup_forget(struct scn_session *session)
 bool scn_backup_start(struct scn_session *session, uint64_t request)
 {
         struct scn_server *server = session->server;
-        const struct scn_slice name = session->room->name;
         if (server->backups_count >= SCN_BACKUPS_MAX) {
                 return false;
         }
         struct scn_backup_stream *stream = scn_alloc_zero(1, sizeof *stream);
-        uint8_t *copy = scn_alloc(name.size);
         uint8_t *part = scn_alloc(PART_BYTES);
-        if (stream == NULL || copy == NULL || part == NULL) {
+        struct scn_slice copy = {NULL, 0};
+        if (stream == NULL || part == NULL || !scn_slice_copy(session->room->name, &copy)) {
                 scn_free(stream);
-                scn_free(copy);
                 scn_free(part);
                 scn_session_fail(session, request, SCN_E_NO_MEMORY, NULL);
                 return true;
         }
-        memcpy(copy, name.data, name.size);
         *stream = (struct scn_backup_stream){
                 .server = server,
                 .session = session,
                 .request = request,
-                .name = {copy, name.size},
+                .name = copy,
                 .number = session->number,
                 .part = part,
         };

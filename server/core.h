@@ -63,6 +63,7 @@ struct scn_segment {
 struct scn_queued {
         struct scn_queued *next;
         uint32_t size;
+        bool waits_for_turn; /* it has been read: an edit, undo or redo */
         uint8_t payload[];
 };
 
@@ -148,8 +149,10 @@ struct scn_session {
         size_t staged_bytes;
         size_t staged_heads; /* what keeping them costs besides */
         uint64_t staged_number;
+        uint64_t torn_number; /* of an edit of which a part was refused, until its last part; 0: none */
         struct scn_digest staged_hash; /* of the parts so far */
         struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
+        struct scn_restore *restore;   /* the same for a restore */
         struct scn_author *own;        /* the room's, once it was needed */
         uint64_t group_number;         /* the gesture that is open ... */
         scn_revision group_step;       /* ... and the step it makes; 0: none */
@@ -174,22 +177,7 @@ struct scn_session {
         scn_revision owed; /* of its own last edit: each of its views is told this revision, be it by an empty delta */
 };
 
-/* An edit of the turn, until its batch is published. */
-struct scn_entry {
-        struct scn_session *session;     /* NULL: gone meanwhile */
-        struct scn_changes *changes;     /* NULL: refused, or nothing changed */
-        struct scn_shared_bytes *answer; /* the frame to send */
-        bool is_accepted;                /* it changed something, or there was nothing to change */
-        uint64_t number;
-        /* What its author can take back once it is published. */
-        struct scn_author *author; /* NULL: nothing changed */
-        enum scn_cause cause;
-        scn_revision step;
-        scn_revision *steps; /* owned; undo, redo: what it was about */
-        size_t steps_count;
-};
-
-struct scn_batch;          /* turn.c */
+struct scn_batch;          /* batch.h */
 struct scn_checkpoint_job; /* upkeep.c */
 struct scn_backup_stream;  /* backup.c */
 struct scn_live;           /* live.h */
@@ -249,6 +237,7 @@ struct scn_server {
         uint64_t purge_at_ms; /* when the trash is looked through */
         size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
         bool has_starved;     /* a session waits for that to become less */
+        uint64_t starved_at;  /* number of the session to begin with then */
         size_t input_bytes;   /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
@@ -265,6 +254,8 @@ struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slic
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
 /* Whether more may be encoded, as far as all sessions together are concerned. */
 bool scn_server_has_output_room(const struct scn_server *server);
+/* The same for somebody who otherwise waits: sessions are served again when there is room. */
+bool scn_server_claim_output_room(struct scn_server *server);
 /* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
 bool scn_server_has_history_job(const struct scn_server *server);
 void scn_server_begin_history_job(struct scn_server *server);
@@ -347,6 +338,10 @@ struct scn_journal *scn_room_retire(struct scn_room *room);
 
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);
+/* The author's gestures end: what comes of one begins another step. An undo or redo does so. NULL: everybody's. */
+void scn_room_close_groups(struct scn_room *room, const struct scn_author *author);
+
+/* --- batch.c --- */
 /* The disk gave no verdict: all sessions end, the room closes, and the file decides when it is opened again. */
 void scn_room_break(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */

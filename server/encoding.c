@@ -12,6 +12,7 @@ void scn_encoding_finish(struct scn_encoding *encoding)
         for (size_t i = 0; i < encoding->count; i++) {
                 scn_shared_bytes_unref(encoding->parts[i]);
         }
+        scn_shared_bytes_unref(encoding->framed);
         scn_free(encoding->parts);
         *encoding = (struct scn_encoding){0};
 }
@@ -66,12 +67,12 @@ enum scn_error scn_encoding_make(
         return error;
 }
 
-const struct scn_encoding *scn_encodings_get(struct scn_encodings *encodings, struct scn_document *document,
+struct scn_encoding *scn_encodings_get(struct scn_encodings *encodings, struct scn_document *document,
         const struct scn_delta_request *request, enum scn_error *error_out)
 {
         const scn_revision revision = scn_document_revision(document);
         for (size_t i = 0; i < encodings->count; i++) {
-                const struct scn_encoding *known = &encodings->items[i];
+                struct scn_encoding *known = &encodings->items[i];
                 if (known->to == revision && known->is_whole == request->is_fresh &&
                         (known->is_whole || known->from == request->from)) {
                         return known;

@@ -18,6 +18,10 @@ struct scn_encoding {
         struct scn_shared_bytes **parts; /* owned references: maps of columns */
         size_t count, capacity;
         size_t bytes; /* of all parts */
+        /* A small one as a whole message, as the last view got it: mostly the next one gets the same. */
+        struct scn_shared_bytes *framed;
+        uint64_t framed_view;
+        uint64_t framed_back;
 };
 
 /* Of the subtree `root`, as the document is now. SCN_E_NO_MEMORY; SCN_E_BEFORE_HORIZON. */
@@ -36,7 +40,7 @@ struct scn_encodings {
 };
 
 /* One that is there or is made now. NULL: *error_out says why. Borrowed until the next call. */
-const struct scn_encoding *scn_encodings_get(struct scn_encodings *encodings, struct scn_document *document,
+struct scn_encoding *scn_encodings_get(struct scn_encodings *encodings, struct scn_document *document,
         const struct scn_delta_request *request, enum scn_error *error_out);
 void scn_encodings_finish(struct scn_encodings *encodings);
 

@@ -5,8 +5,10 @@
 
 #include "protocol/base/alloc.h"
 #include "server/core.h"
+#include "server/fork.h"
 #include "server/history.h"
 #include "server/live.h"
+#include "server/tag.h"
 
 #include <string.h>
 
@@ -125,13 +127,12 @@ struct manage_job {
         enum scn_error error;
 };
 
-static struct scn_slice copy_slice(struct scn_slice slice)
+static void destroy_manage(struct manage_job *manage)
 {
-        uint8_t *bytes = scn_alloc(slice.size);
-        if (bytes != NULL && slice.size > 0) {
-                memcpy(bytes, slice.data, slice.size);
-        }
-        return (struct scn_slice){bytes, slice.size};
+        scn_storage_list_finish(&manage->list);
+        scn_free((void *)manage->name.data);
+        scn_free((void *)manage->to.data);
+        scn_free(manage);
 }
 
 static void run_manage(struct scn_job *job)
@@ -161,15 +162,6 @@ static void run_manage(struct scn_job *job)
                 manage->error = scn_storage_rename(storage, manage->name, manage->to, NULL);
                 break;
         }
-}
-
-static struct scn_session *find_session(struct scn_server *server, uint64_t number)
-{
-        struct scn_session *session = server->sessions;
-        while (session != NULL && session->number != number) {
-                session = session->next;
-        }
-        return session;
 }
 
 static void answer_manage(struct scn_session *session, struct manage_job *manage)
@@ -204,7 +196,7 @@ static void answer_manage(struct scn_session *session, struct manage_job *manage
 static void done_manage(struct scn_job *job)
 {
         struct manage_job *manage = (struct manage_job *)job;
-        struct scn_session *session = find_session(manage->server, manage->session);
+        struct scn_session *session = scn_server_find_session(manage->server, manage->session);
         manage->server->jobs_count--;
         if (manage->room != NULL) {
                 manage->room->jobs_count--;
@@ -215,10 +207,7 @@ static void done_manage(struct scn_job *job)
                 session->is_asking = false;
                 scn_session_pump(session);
         }
-        scn_storage_list_finish(&manage->list);
-        scn_free((void *)manage->name.data);
-        scn_free((void *)manage->to.data);
-        scn_free(manage);
+        destroy_manage(manage);
 }
 
 static void submit_manage(struct scn_session *session, uint64_t request, enum manage_action action,
@@ -233,7 +222,10 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
                 return;
         }
         struct manage_job *manage = scn_alloc_zero(1, sizeof *manage);
-        if (manage == NULL) {
+        if (manage == NULL || !scn_slice_copy(name, &manage->name) || !scn_slice_copy(to, &manage->to)) {
+                if (manage != NULL) {
+                        destroy_manage(manage);
+                }
                 scn_session_fail(session, request, SCN_E_NO_MEMORY, NULL);
                 return;
         }
@@ -243,8 +235,6 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
         manage->request = request;
         manage->action = action;
         manage->now_us = (int64_t)options->utc_us(options->data);
-        manage->name = copy_slice(name);
-        manage->to = copy_slice(to);
         for (int i = 0; i < 2; i++) {
                 uint8_t random[16];
                 options->random(options->data, random, sizeof random);
@@ -276,7 +266,7 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
 
 static void handle_kick(struct scn_session *session, const struct scn_message_kick *message)
 {
-        struct scn_session *target = find_session(session->server, message->session);
+        struct scn_session *target = scn_server_find_session(session->server, message->session);
         if (target == NULL) {
                 scn_session_fail(session, message->request, SCN_E_NO_SESSION, NULL);
                 return;
@@ -341,8 +331,12 @@ static bool on_manage(struct scn_session *session, const struct scn_message *mes
         return true;
 }
 
+/* What can be large waits until less is under way to all. */
 static bool on_who(struct scn_session *session, const struct scn_message *message)
 {
+        if (!scn_server_claim_output_room(session->server)) {
+                return false;
+        }
         scn_handle_who(session, message->as.who.request);
         return true;
 }
@@ -391,6 +385,9 @@ static bool on_world(struct scn_session *session, const struct scn_message *mess
         if (message->as.world.at.data != NULL) {
                 return scn_history_ask(session, message);
         }
+        if (!scn_server_claim_output_room(session->server)) {
+                return false;
+        }
         scn_handle_world(session, &message->as.world);
         return true;
 }
@@ -399,6 +396,9 @@ static bool on_tree(struct scn_session *session, const struct scn_message *messa
 {
         if (message->as.tree.at.data != NULL) {
                 return scn_history_ask(session, message);
+        }
+        if (!scn_server_claim_output_room(session->server)) {
+                return false;
         }
         scn_handle_tree(session, &message->as.tree);
         return true;
@@ -422,6 +422,22 @@ static bool on_info(struct scn_session *session, const struct scn_message *messa
 static bool on_history(struct scn_session *session, const struct scn_message *message)
 {
         return scn_history_ask(session, message);
+}
+
+/* The revisions that its answer names must be in the journal. */
+static bool on_blame(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_room_is_settled(session->room) && scn_history_ask(session, message);
+}
+
+static bool on_tag(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_tag_ask(session, &message->as.tag);
+}
+
+static bool on_fork(struct scn_session *session, const struct scn_message *message)
+{
+        return scn_fork_ask(session, &message->as.fork);
 }
 
 static bool on_backup(struct scn_session *session, const struct scn_message *message)
@@ -468,6 +484,7 @@ static const struct {
         {SCN_MESSAGE_edit, true, on_edit},
         {SCN_MESSAGE_undo, true, on_edit},
         {SCN_MESSAGE_redo, true, on_edit},
+        {SCN_MESSAGE_restore, true, on_edit},
         {SCN_MESSAGE_view, true, on_view},
         {SCN_MESSAGE_unview, true, on_unview},
         {SCN_MESSAGE_world, true, on_world},
@@ -482,6 +499,10 @@ static const struct {
         {SCN_MESSAGE_preview, true, on_preview},
         {SCN_MESSAGE_lock, true, on_lock},
         {SCN_MESSAGE_unlock, true, on_unlock},
+        {SCN_MESSAGE_tag, true, on_tag},
+        {SCN_MESSAGE_tags, true, on_history},
+        {SCN_MESSAGE_blame, true, on_blame},
+        {SCN_MESSAGE_fork, true, on_fork},
 };
 
 bool scn_handle(struct scn_session *session, const struct scn_message *message)

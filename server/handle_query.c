@@ -4,11 +4,13 @@
 /* Questions, answered at once from the applied state; the answer says that revision and the durable one. */
 
 #include "protocol/base/alloc.h"
+#include "protocol/base/uid.h"
 #include "protocol/scene/digest.h"
 #include "protocol/scene/transform.h"
 #include "server/answers.h"
 #include "server/core.h"
 #include "server/live.h"
+#include "server/room_open.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -442,7 +444,10 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         struct scn_buffer body;
         scn_buffer_init(&body, BODY_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_map(&packer, 7);
+        struct scn_origin origin = {.revision = 0};
+        const bool is_fork = scn_origin_decode(scn_journal_origin(room->journal), &origin) == SCN_OK &&
+                !scn_uid_is_none(origin.source);
+        scn_pack_map(&packer, is_fork ? 9 : 7);
         scn_pack_cstring(&packer, "doc");
         scn_pack_text(&packer, room->name);
         pack_named(&packer, "rev", scn_document_revision(room->document));
@@ -452,6 +457,11 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         pack_named(&packer, "nodes", scn_document_nodes_count(room->document));
         pack_named(&packer, "horizon", scn_document_horizon(room->document));
         pack_named(&packer, "sessions", sessions);
+        if (is_fork) {
+                scn_pack_cstring(&packer, "forked_from");
+                scn_pack_uid(&packer, origin.source);
+                pack_named(&packer, "forked_at", origin.revision);
+        }
         finish_body(session, request, &packer);
 }
 

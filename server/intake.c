@@ -30,12 +30,18 @@ static void wake(struct scn_session *session)
         options->wake(options->data, session, session->transport);
 }
 
-/* The oldest of those that cannot be worked off as they are; the list begins with the newest. */
+/* It cannot be worked off as it is. */
+static bool is_stuck(const struct scn_session *session)
+{
+        return session->state != SCN_SESSION_ENDED && session->inbox_first == NULL && is_incomplete(session);
+}
+
+/* The oldest of those that are stuck; the list begins with the newest. */
 static void choose(struct scn_server *server)
 {
         server->completing = NULL;
         for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
-                if (session->state != SCN_SESSION_ENDED && session->inbox_first == NULL && is_incomplete(session)) {
+                if (is_stuck(session)) {
                         server->completing = session;
                 }
         }
@@ -54,16 +60,19 @@ static void relieve(struct scn_server *server)
         }
 }
 
-static void look(struct scn_server *server)
+/* `may_choose`: somebody is stuck since it was last chosen, or was in somebody's way. This comes with every message,
+ * so all sessions are not to be looked at for each. */
+static void look(struct scn_server *server, bool may_choose)
 {
         const size_t max = max_of(server);
         if (!server->is_input_full && server->input_bytes >= max) {
                 server->is_input_full = true;
+                may_choose = true;
                 scn_server_log(server, SCN_LOG_WARNING, "input: as much as may be waits to be worked off");
         } else if (server->is_input_full && server->input_bytes <= max - RELIEF(max)) {
                 relieve(server);
         }
-        if (server->is_input_full && server->completing == NULL) {
+        if (server->is_input_full && server->completing == NULL && may_choose) {
                 choose(server);
         }
 }
@@ -75,10 +84,11 @@ void scn_intake_count(struct scn_session *session)
                 session->inbox_bytes + session->staged_bytes + session->staged_heads + session->reader.buffer.capacity;
         server->input_bytes = server->input_bytes - session->input_bytes + held;
         session->input_bytes = held;
-        if (server->completing == session && !is_incomplete(session)) {
+        const bool has_completed = server->completing == session && !is_incomplete(session);
+        if (has_completed) {
                 server->completing = NULL;
         }
-        look(server);
+        look(server, has_completed || is_stuck(session));
 }
 
 void scn_intake_forget(struct scn_session *session)
@@ -89,7 +99,7 @@ void scn_intake_forget(struct scn_session *session)
         if (server->completing == session) {
                 server->completing = NULL;
         }
-        look(server);
+        look(server, true);
 }
 
 bool scn_intake_has_room(const struct scn_session *session)
@@ -103,7 +113,7 @@ void scn_intake_tick(struct scn_server *server, uint64_t now_ms)
 {
         struct scn_session *session = server->completing;
         if (session == NULL) {
-                look(server); /* what is incomplete now may have had messages before it */
+                look(server, true);
         } else if (now_ms - server->completing_since_ms > SCN_INPUT_PATIENCE_MS) {
                 scn_session_end(session, SCN_E_BUSY, "others wait for what was not completed in time");
                 scn_session_drop_staged(session);

@@ -271,10 +271,8 @@ static bool lacks(const struct scn_view *view)
  * wait, for the view's rate or for others' output, so does this. */
 static bool is_held(struct scn_view *view)
 {
-        struct scn_server *server = view->session->server;
         const scn_revision revision = scn_document_revision(view->group->room->document);
-        if (!scn_server_has_output_room(server)) {
-                server->has_starved = true;
+        if (!scn_server_claim_output_room(view->session->server)) {
                 return true;
         }
         if (view->session->is_behind && view->cursor < revision) {

@@ -4,6 +4,7 @@
 /* Locks: who may take one, and which edits touch somebody else's (DESIGN §5). */
 
 #include "protocol/base/alloc.h"
+#include "protocol/base/memo.h"
 #include "server/live.h"
 
 #include <stdlib.h>
@@ -280,9 +281,17 @@ struct escape {
         const struct scn_live_entry *lock;
 };
 
+/* By combination of channels: what was found above a node, so that an edit of many deep nodes does not walk the same
+ * way for each. 0: nothing; else 1 more than the lock's place in the room's row. */
+struct found {
+        struct scn_memo above[SCN_MASK_DURABLE + 1];
+};
+
 struct check {
         const struct scn_session *session;
         const struct scn_document *document;
+        struct found locks;
+        struct found escaped;
         struct escape *escapes; /* by id, then channel */
         size_t escapes_count;
         size_t escapes_capacity;
@@ -307,14 +316,57 @@ static uint32_t channel_of(const struct scn_change *change)
         return SCN_MASK_STRUCTURE;
 }
 
-/* A lock around a former or present parent. One that the same edit has removed is found by its own record. */
-static const struct scn_live_entry *find_around_uid(const struct check *check, struct scn_uid uid, uint32_t mask)
+typedef const struct scn_live_entry *(*find_at_fn)(const struct check *check, scn_node_id id, uint32_t mask);
+
+static uint32_t place_of(const struct check *check, const struct scn_live_entry *lock)
 {
-        const scn_node_id id = scn_document_find_uid(check->document, uid);
-        return id == 0 ? NULL : find_around(check->session, id, mask);
+        const struct scn_live *live = check->session->room->live;
+        size_t at = scn_live_place(live->locks, live->locks_count, lock->id);
+        while (live->locks[at] != lock) {
+                at++;
+        }
+        return (uint32_t)at;
 }
 
-static const struct scn_live_entry *check_removal(const struct check *check, const struct scn_change *change)
+/* What `find_at` finds at the node or the nearest above it. */
+static const struct scn_live_entry *find_above(
+        const struct check *check, struct scn_memo *memo, find_at_fn find_at, scn_node_id id, uint32_t mask)
+{
+        const struct scn_live_entry *lock = NULL;
+        uint32_t known = SCN_MEMO_NONE;
+        scn_node_id end = id;
+        while (end != 0 && lock == NULL) {
+                known = scn_memo_get(memo, end);
+                if (known != SCN_MEMO_NONE) {
+                        break;
+                }
+                lock = find_at(check, end, mask);
+                end = scn_document_node(check->document, end).parent;
+        }
+        if (known == SCN_MEMO_NONE) {
+                known = lock == NULL ? 0 : place_of(check, lock) + 1;
+        }
+        for (; id != end; id = scn_document_node(check->document, id).parent) {
+                if (scn_memo_put(memo, id, known) != SCN_OK) {
+                        break; /* then it is walked again */
+                }
+        }
+        return known == 0 ? NULL : check->session->room->live->locks[known - 1];
+}
+
+static const struct scn_live_entry *find_lock_at(const struct check *check, scn_node_id id, uint32_t mask)
+{
+        return find_on(check->session, id, mask, true);
+}
+
+/* A lock around a former or present parent. One that the same edit has removed is found by its own record. */
+static const struct scn_live_entry *find_around_uid(struct check *check, struct scn_uid uid, uint32_t mask)
+{
+        const scn_node_id id = scn_document_find_uid(check->document, uid);
+        return find_above(check, &check->locks.above[mask], find_lock_at, id, mask);
+}
+
+static const struct scn_live_entry *check_removal(struct check *check, const struct scn_change *change)
 {
         uint32_t cursor = 0;
         for (uint32_t i = 0; i < change->as.remove.nodes_count; i++) {
@@ -336,17 +388,14 @@ static int compare_escapes(const void *a, const void *b)
 }
 
 /* What is written must not be slipped out from under a lock by a later op. */
-static const struct scn_live_entry *find_escaped(const struct check *check, scn_node_id id, uint32_t mask)
+static const struct scn_live_entry *find_escape_at(const struct check *check, scn_node_id id, uint32_t mask)
 {
-        const struct escape *escape = NULL;
-        for (; id != 0 && escape == NULL; id = scn_document_node(check->document, id).parent) {
-                const struct escape key = {.id = id, .mask = mask & ~SCN_MASK_STRUCTURE};
-                escape = bsearch(&key, check->escapes, check->escapes_count, sizeof key, compare_escapes);
-        }
+        const struct escape key = {.id = id, .mask = mask & ~SCN_MASK_STRUCTURE};
+        const struct escape *escape = bsearch(&key, check->escapes, check->escapes_count, sizeof key, compare_escapes);
         return escape == NULL ? NULL : escape->lock;
 }
 
-static const struct scn_live_entry *check_change(const struct check *check, const struct scn_change *change)
+static const struct scn_live_entry *check_change(struct check *check, const struct scn_change *change)
 {
         const uint32_t mask = channel_of(change);
         const struct scn_live_entry *lock = NULL;
@@ -361,9 +410,12 @@ static const struct scn_live_entry *check_change(const struct check *check, cons
                 lock = lock != NULL ? lock : find_around_uid(check, change->as.move.after.parent, SCN_MASK_STRUCTURE);
         }
         if (lock == NULL && scn_document_has(check->document, change->id)) {
-                lock = find_covering(check->session, change->id, mask);
+                lock = find_on(check->session, change->id, mask, false);
+                if (lock == NULL) {
+                        lock = find_above(check, &check->locks.above[mask], find_lock_at, change->id, mask);
+                }
                 if (lock == NULL && check->escapes_count > 0) {
-                        lock = find_escaped(check, change->id, mask);
+                        lock = find_above(check, &check->escaped.above[mask], find_escape_at, change->id, mask);
                 }
         }
         return lock;
@@ -430,5 +482,9 @@ enum scn_error scn_lock_check(
                 *refusal_out = (struct scn_refusal){.field = SCN_FIELD_COUNT};
         }
         scn_free(check.escapes);
+        for (uint32_t mask = 0; mask <= SCN_MASK_DURABLE; mask++) {
+                scn_memo_finish(&check.locks.above[mask]);
+                scn_memo_finish(&check.escaped.above[mask]);
+        }
         return error;
 }

@@ -9,6 +9,7 @@
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/live.h"
+#include "server/restore.h"
 #include "server/room_open.h"
 #include "server/undo.h"
 
@@ -276,17 +277,13 @@ static struct scn_uid random_uid(struct scn_server *server)
 static struct scn_room *create_room(struct scn_server *server, struct scn_slice name)
 {
         struct scn_room *room = scn_alloc_zero(1, sizeof *room);
-        uint8_t *copy = scn_alloc(name.size);
         struct scn_observable *published = scn_observable_create();
-        if (room == NULL || copy == NULL || published == NULL) {
+        if (room == NULL || published == NULL || !scn_slice_copy(name, &room->name)) {
                 scn_free(room);
-                scn_free(copy);
                 scn_observable_destroy(published);
                 return NULL;
         }
-        memcpy(copy, name.data, name.size);
         room->server = server;
-        room->name = (struct scn_slice){copy, name.size};
         room->published = published;
         server->options.random(server->options.data, (uint8_t *)&room->epoch, sizeof room->epoch);
         /* 63 bits, not 0: SQLite's integers are signed. */
@@ -371,6 +368,8 @@ void scn_room_leave(struct scn_session *session)
         scn_batch_forget(room->batch, session);
         scn_undo_destroy(session->undo);
         session->undo = NULL;
+        scn_restore_destroy(session->restore);
+        session->restore = NULL;
         session->own = NULL;
         session->room = NULL;
         session->next_in_room = NULL;

@@ -92,21 +92,47 @@ enum scn_error scn_replay(
         return error;
 }
 
+uint32_t scn_origin_encode(const struct scn_origin *origin, uint8_t bytes[SCN_ORIGIN_BYTES_MAX])
+{
+        memcpy(bytes, origin->root.bytes, 16);
+        memcpy(bytes + 16, origin->source.bytes, 16);
+        for (uint32_t i = 0; i < 8; i++) {
+                bytes[32 + i] = (uint8_t)(origin->revision >> (56 - 8 * i));
+        }
+        return scn_uid_is_none(origin->source) ? 16 : SCN_ORIGIN_BYTES_MAX;
+}
+
+enum scn_error scn_origin_decode(struct scn_slice bytes, struct scn_origin *origin_out)
+{
+        *origin_out = (struct scn_origin){.revision = 0};
+        if (bytes.size != 16 && bytes.size != SCN_ORIGIN_BYTES_MAX) {
+                return SCN_E_CORRUPT;
+        }
+        memcpy(origin_out->root.bytes, bytes.data, 16);
+        if (bytes.size == SCN_ORIGIN_BYTES_MAX) {
+                memcpy(origin_out->source.bytes, bytes.data + 16, 16);
+                for (uint32_t i = 0; i < 8; i++) {
+                        origin_out->revision = origin_out->revision << 8 | bytes.data[32 + i];
+                }
+        }
+        return scn_uid_is_none(origin_out->root) ? SCN_E_CORRUPT : SCN_OK;
+}
+
 enum scn_error scn_document_born(
         struct scn_journal *journal, const struct scn_document_options *wanted, struct scn_document **document_out)
 {
         struct scn_journal_state state;
-        const enum scn_error error = scn_journal_state(journal, &state, NULL);
-        const struct scn_slice origin = scn_journal_origin(journal);
+        struct scn_origin origin;
         struct scn_document_options options = *wanted;
+        enum scn_error error = scn_journal_state(journal, &state, NULL);
+        if (error == SCN_OK) {
+                error = scn_origin_decode(scn_journal_origin(journal), &origin);
+        }
         if (error != SCN_OK) {
                 return error;
         }
-        if (origin.size != sizeof options.root_uid.bytes) {
-                return SCN_E_CORRUPT;
-        }
         options.uid = state.uid;
-        memcpy(options.root_uid.bytes, origin.data, sizeof options.root_uid.bytes);
+        options.root_uid = origin.root;
         return scn_document_create(&options, document_out);
 }
 

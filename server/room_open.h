@@ -42,6 +42,20 @@ struct scn_opened_document {
 SCN_NODISCARD enum scn_error scn_open_document(
         const struct scn_open_wish *wish, struct scn_opened_document *opened, struct scn_storage_fault *fault);
 
+/* What the birth notes: the root's uid, and of a fork the uid and revision of the document it was made of. */
+struct scn_origin {
+        struct scn_uid root;
+        struct scn_uid source; /* none: it is no fork */
+        scn_revision revision;
+};
+
+#define SCN_ORIGIN_BYTES_MAX 40u
+
+/* Returns how many bytes of the buffer it has written. */
+uint32_t scn_origin_encode(const struct scn_origin *origin, uint8_t bytes[SCN_ORIGIN_BYTES_MAX]);
+/* SCN_E_CORRUPT: it is no such note. */
+SCN_NODISCARD enum scn_error scn_origin_decode(struct scn_slice bytes, struct scn_origin *origin_out);
+
 /* The document at revision 0; its uid and its root's are what the birth noted. SCN_E_CORRUPT, SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_document_born(
         struct scn_journal *journal, const struct scn_document_options *wanted, struct scn_document **document_out);

@@ -71,6 +71,30 @@ bool scn_server_has_output_room(const struct scn_server *server)
         return server->output_bytes < (max != 0 ? max : SCN_OUTPUT_BYTES_MAX);
 }
 
+bool scn_server_claim_output_room(struct scn_server *server)
+{
+        /* Who waits comes before who happens to ask when there is room again. */
+        server->has_starved = server->has_starved || !scn_server_has_output_room(server);
+        return !server->has_starved;
+}
+
+/* Sessions with numbers above `from` and not above `to`, until one has to wait again: that one will be the first. */
+static void serve_up_to(struct scn_server *server, uint64_t from, uint64_t to)
+{
+        for (struct scn_session *session = server->sessions; session != NULL && !server->has_starved;
+                session = session->next) {
+                if (session->number <= from || session->number > to) {
+                        continue;
+                }
+                const bool is_waiting = session->state == SCN_SESSION_OPEN && scn_session_is_drained(session);
+                if (is_waiting && session->is_behind && scn_room_is_settled(session->room)) {
+                        scn_view_catch_up(session);
+                }
+                scn_session_pump(session);
+                server->starved_at = session->number;
+        }
+}
+
 /* Room has come again for those that had to wait. Under pressure, what is only kept goes first. */
 static void serve_starved(struct scn_server *server)
 {
@@ -82,14 +106,9 @@ static void serve_starved(struct scn_server *server)
                 scn_view_drop_snapshots(room, true);
         }
         server->has_starved = !scn_server_has_output_room(server);
-        for (struct scn_session *session = server->sessions; session != NULL && !server->has_starved;
-                session = session->next) {
-                const bool is_waiting = session->state == SCN_SESSION_OPEN && scn_session_is_drained(session);
-                if (is_waiting && session->is_behind && scn_room_is_settled(session->room)) {
-                        scn_view_catch_up(session);
-                }
-                scn_session_pump(session);
-        }
+        const uint64_t first = server->starved_at;
+        serve_up_to(server, 0, first);
+        serve_up_to(server, first, UINT64_MAX);
 }
 
 bool scn_server_has_history_job(const struct scn_server *server)

@@ -5,7 +5,9 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "server/answer.h"
 #include "server/core.h"
+#include "server/restore.h"
 #include "server/undo.h"
 
 #include <stdio.h>
@@ -68,6 +70,7 @@ void scn_session_destroy(struct scn_session *session)
         free_queue(session->staged_first);
         free_outbox(session);
         scn_undo_destroy(session->undo);
+        scn_restore_destroy(session->restore);
         scn_frame_reader_finish(&session->reader);
         *(session->previous != NULL ? &session->previous->next : &server->sessions) = session->next;
         if (session->next != NULL) {
@@ -120,16 +123,12 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message)
 {
         struct scn_buffer payload;
-        struct scn_buffer frame;
         struct scn_shared_bytes *shared = NULL;
         scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        scn_buffer_init(&frame, SCN_MESSAGE_BYTES_MAX + 8);
-        if (scn_message_encode(message, &payload) == SCN_OK && scn_frame_append_head(&frame, payload.size) == SCN_OK &&
-                scn_buffer_append(&frame, payload.data, payload.size) == SCN_OK) {
-                shared = scn_shared_bytes_create(frame.data, (uint32_t)frame.size);
+        if (scn_message_encode(message, &payload) == SCN_OK) {
+                shared = scn_answer_frame((struct scn_slice){payload.data, (uint32_t)payload.size});
         }
         scn_buffer_finish(&payload);
-        scn_buffer_finish(&frame);
         return shared;
 }
 
@@ -295,6 +294,7 @@ static bool enqueue(struct scn_session *session, struct scn_slice payload)
         }
         queued->next = NULL;
         queued->size = payload.size;
+        queued->waits_for_turn = false;
         memcpy(queued->payload, payload.data, payload.size);
         *(session->inbox_last != NULL ? &session->inbox_last->next : &session->inbox_first) = queued;
         session->inbox_last = queued;
@@ -407,10 +407,17 @@ void scn_session_use_number(struct scn_session *session, uint64_t number)
         }
 }
 
+/* Those that change the document: they have a number of the client's row, and wait for the room's turn. */
+static bool is_taken_by_turn(uint64_t kind)
+{
+        return kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo ||
+                kind == SCN_MESSAGE_restore;
+}
+
 void scn_session_reject(
         struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text)
 {
-        const bool has_number = kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo;
+        const bool has_number = is_taken_by_turn(kind);
         if (!has_number || request == SCN_ABSENT) {
                 scn_session_fail(session, request, error, text);
                 return;
@@ -431,6 +438,10 @@ static void answer_fault(struct scn_session *session, enum scn_error error, cons
         (void)snprintf(text, sizeof text, "%s%s%s: %s",
                 fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number),
                 fault->field == NULL ? "" : ".", fault->field == NULL ? "" : fault->field, scn_error_text(error));
+        if (fault->number == SCN_MESSAGE_edit && session->staged_first != NULL) {
+                session->torn_number = session->staged_number;
+                scn_session_drop_staged(session);
+        }
         if (session->state == SCN_SESSION_NEW) {
                 scn_session_end(session, error, text);
         } else {
@@ -448,13 +459,19 @@ static void pump(struct scn_session *session)
 {
         while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking &&
                 scn_session_has_room(session)) {
+                struct scn_queued *head = session->inbox_first;
                 struct scn_message message;
                 struct scn_message_fault fault;
+                if (head->waits_for_turn) {
+                        return;
+                }
                 const enum scn_error error =
-                        scn_message_decode(payload_of(session->inbox_first), SCN_RECEIVER_SERVER, &message, &fault);
+                        scn_message_decode(payload_of(head), SCN_RECEIVER_SERVER, &message, &fault);
                 if (error != SCN_OK) {
                         answer_fault(session, error, &fault);
                 } else if (!scn_handle(session, &message)) {
+                        /* While a document is being opened it is not known yet whether there will be turns. */
+                        head->waits_for_turn = session->state == SCN_SESSION_OPEN && is_taken_by_turn(message.kind);
                         return;
                 }
                 if (session->state != SCN_SESSION_ENDED) {

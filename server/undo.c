@@ -160,7 +160,8 @@ static enum scn_error read_group(
 }
 
 /* A transaction that took back several steps has their records one step after the other, the one that is brought back
- * first at the end; it is read once for all of them. `before`: the step that is brought back before this one, or NULL. */
+ * first at the end; it is read once for all of them. `before`: the step that is brought back before this one; NULL:
+ * none. */
 static enum scn_error read_taken_back(
         struct scn_journal *journal, struct scn_undo *undo, const struct wanted *before, struct wanted *wanted)
 {
@@ -178,14 +179,23 @@ static enum scn_error read_taken_back(
         const uint32_t limit = is_read ? before->records_first : transaction->records_count;
         scn_revision step = 0;
         uint32_t end = limit;
-        while (end > 0 && scn_record_step(&transaction->records[end - 1], &step) == SCN_OK &&
-                step != wanted->step.first) {
+        while (end > 0 && error == SCN_OK) {
+                error = scn_record_step(&transaction->records[end - 1], &step);
+                if (error == SCN_OK && step == wanted->step.first) {
+                        break;
+                }
                 end--;
         }
         uint32_t first = end;
-        while (first > 0 && scn_record_step(&transaction->records[first - 1], &step) == SCN_OK &&
-                step == wanted->step.first) {
+        while (first > 0 && error == SCN_OK) {
+                error = scn_record_step(&transaction->records[first - 1], &step);
+                if (error == SCN_OK && step != wanted->step.first) {
+                        break;
+                }
                 first--;
+        }
+        if (error != SCN_OK) {
+                return error;
         }
         /* Of a step of which all was skipped there are none. */
         wanted->records_first = first < end ? first : limit;
@@ -378,17 +388,6 @@ static void done_undo(struct scn_job *base)
         destroy_job(job);
 }
 
-static bool copy_slice(struct scn_slice from, struct scn_slice *to)
-{
-        uint8_t *bytes = scn_alloc(from.size);
-        if (bytes == NULL) {
-                return false;
-        }
-        memcpy(bytes, from.data, from.size);
-        *to = (struct scn_slice){bytes, from.size};
-        return true;
-}
-
 /* Takes the session's undo along. False: out of memory; it has stayed. */
 static bool submit(struct scn_session *session, enum job_kind kind)
 {
@@ -397,7 +396,8 @@ static bool submit(struct scn_session *session, enum job_kind kind)
         if (job == NULL) {
                 return false;
         }
-        if (!copy_slice(session->room->name, &job->name) || !copy_slice(session->undo->author->name, &job->author)) {
+        if (!scn_slice_copy(session->room->name, &job->name) ||
+                !scn_slice_copy(session->undo->author->name, &job->author)) {
                 destroy_job(job);
                 return false;
         }
@@ -667,6 +667,7 @@ enum scn_error scn_undo_apply(
         enum scn_error error = apply_steps(session, undo, &changes, &steps_count, refusal_out);
         if (error != SCN_OK) {
                 refusal_out->op = 0;
+                refusal_out->step = undo->steps[0];
                 use_up(undo, error);
                 return error;
         }

@@ -13,25 +13,34 @@
 
 /* --- Sending --- */
 
-/* A delta message is its head, which is the view's own, and the shared columns behind it. */
-static void send_part(
-        struct scn_view *view, struct scn_shared_bytes *columns, scn_revision to, uint64_t back, bool more)
+/* Below this copying is cheaper than one more piece to send. */
+#define FRAMED_BYTES_MAX 4096u
+
+/* The frame's head and the message's, which are the view's own; the columns follow. */
+static uint32_t write_head(
+        const struct scn_view *view, uint32_t columns_size, scn_revision to, uint64_t back, bool more, uint8_t head[64])
 {
-        struct scn_buffer head;
-        struct scn_buffer frame;
-        struct scn_session *session = view->session;
-        scn_buffer_init(&head, 64);
-        scn_buffer_init(&frame, 64);
-        struct scn_packer packer = scn_packer_to(&head);
+        uint8_t fields[56];
+        struct scn_buffer buffer = {.data = fields, .capacity = sizeof fields, .size_max = sizeof fields};
+        struct scn_packer packer = scn_packer_to(&buffer);
         scn_pack_array(&packer, more ? 6 : 5);
         scn_pack_uint(&packer, SCN_MESSAGE_delta);
         scn_pack_uint(&packer, view->number);
         scn_pack_uint(&packer, to);
         scn_pack_uint(&packer, back);
-        const size_t size = head.size + columns->size + more;
-        const bool is_good = packer.error == SCN_OK && scn_frame_append_head(&frame, size) == SCN_OK &&
-                scn_buffer_append(&frame, head.data, head.size) == SCN_OK;
-        struct scn_shared_bytes *start = is_good ? scn_shared_bytes_create(frame.data, (uint32_t)frame.size) : NULL;
+        SCN_ASSERT(packer.error == SCN_OK);
+        const uint32_t frame_size = scn_frame_head((uint32_t)buffer.size + columns_size + more, head);
+        memcpy(head + frame_size, fields, buffer.size);
+        return frame_size + (uint32_t)buffer.size;
+}
+
+static void send_part(
+        struct scn_view *view, struct scn_shared_bytes *columns, scn_revision to, uint64_t back, bool more)
+{
+        uint8_t head[64];
+        struct scn_session *session = view->session;
+        const uint32_t head_size = write_head(view, columns->size, to, back, more, head);
+        struct scn_shared_bytes *start = scn_shared_bytes_create(head, head_size);
         struct scn_shared_bytes *end = more ? scn_shared_bytes_create("\xc3", 1) : NULL;
         if (start == NULL || (more && end == NULL)) {
                 scn_session_end(session, SCN_E_NO_MEMORY, NULL);
@@ -44,8 +53,29 @@ static void send_part(
         }
         scn_shared_bytes_unref(start);
         scn_shared_bytes_unref(end);
-        scn_buffer_finish(&head);
-        scn_buffer_finish(&frame);
+}
+
+/* A small delta goes out in one piece, which is made once for all who get the same. */
+static void send_framed(struct scn_view *view, struct scn_encoding *encoding, uint64_t back)
+{
+        const bool is_made =
+                encoding->framed != NULL && encoding->framed_view == view->number && encoding->framed_back == back;
+        if (!is_made) {
+                uint8_t head[64];
+                const struct scn_shared_bytes *columns = encoding->parts[0];
+                const uint32_t head_size = write_head(view, columns->size, encoding->to, back, false, head);
+                scn_shared_bytes_unref(encoding->framed);
+                encoding->framed = scn_shared_bytes_alloc(head_size + columns->size);
+                if (encoding->framed == NULL) {
+                        scn_session_end(view->session, SCN_E_NO_MEMORY, NULL);
+                        return;
+                }
+                memcpy(encoding->framed->bytes, head, head_size);
+                memcpy(encoding->framed->bytes + head_size, columns->bytes, columns->size);
+                encoding->framed_view = view->number;
+                encoding->framed_back = back;
+        }
+        scn_session_send_shared(view->session, encoding->framed);
 }
 
 /* An edit shows to its author, but not in every view: that it has come is all there is to say then. */
@@ -67,9 +97,13 @@ static void send_nothing(struct scn_view *view, scn_revision to)
         view->is_resumed = false;
 }
 
-static void send_encoding(struct scn_view *view, const struct scn_encoding *encoding, uint64_t back)
+static void send_encoding(struct scn_view *view, struct scn_encoding *encoding, uint64_t back)
 {
-        for (size_t i = 0; i < encoding->count && view->session->state == SCN_SESSION_OPEN; i++) {
+        const bool is_small = encoding->count == 1 && encoding->bytes <= FRAMED_BYTES_MAX;
+        if (is_small) {
+                send_framed(view, encoding, back);
+        }
+        for (size_t i = 0; !is_small && i < encoding->count && view->session->state == SCN_SESSION_OPEN; i++) {
                 send_part(view, encoding->parts[i], encoding->to, back, i + 1 < encoding->count);
         }
         view->cursor = encoding->to;
@@ -79,13 +113,11 @@ static void send_encoding(struct scn_view *view, const struct scn_encoding *enco
         }
 }
 
-static const struct scn_encoding *encode(
-        const struct scn_view *view, scn_revision from, struct scn_encodings *encodings)
+static struct scn_encoding *encode(const struct scn_view *view, scn_revision from, struct scn_encodings *encodings)
 {
         const struct scn_delta_request request = {.root = view->group->root, .mask = view->group->mask, .from = from};
         enum scn_error error = SCN_OK;
-        const struct scn_encoding *encoding =
-                scn_encodings_get(encodings, view->group->room->document, &request, &error);
+        struct scn_encoding *encoding = scn_encodings_get(encodings, view->group->room->document, &request, &error);
         if (encoding == NULL) {
                 scn_session_end(view->session, error, NULL);
         }
@@ -94,7 +126,7 @@ static const struct scn_encoding *encode(
 
 /* A kept snapshot serves as long as what has changed since is under a quarter of it. *since_out: that, or NULL. */
 static bool can_use_snapshot(
-        const struct scn_view *view, struct scn_encodings *encodings, const struct scn_encoding **since_out)
+        const struct scn_view *view, struct scn_encodings *encodings, struct scn_encoding **since_out)
 {
         const struct scn_view_group *group = view->group;
         const struct scn_document *document = group->room->document;
@@ -127,7 +159,7 @@ static bool make_snapshot(struct scn_view *view)
 static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
 {
         struct scn_view_group *group = view->group;
-        const struct scn_encoding *since;
+        struct scn_encoding *since;
         if (!can_use_snapshot(view, encodings, &since)) {
                 since = NULL;
                 if (view->session->state != SCN_SESSION_OPEN || !make_snapshot(view)) {
@@ -147,8 +179,7 @@ static bool may_send(struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
         const uint64_t now_ms = scn_server_now_ms(room->server);
-        if (!scn_server_has_output_room(room->server)) {
-                room->server->has_starved = true;
+        if (!scn_server_claim_output_room(room->server)) {
                 return false;
         }
         if (view->interval_ms != 0 && now_ms < view->next_ms) {
@@ -179,7 +210,7 @@ static void send_lack(struct scn_view *view, struct scn_encodings *encodings)
                 view->session->is_behind = true;
                 return;
         }
-        const struct scn_encoding *lack = is_fresh ? NULL : encode(view, view->cursor, encodings);
+        struct scn_encoding *lack = is_fresh ? NULL : encode(view, view->cursor, encodings);
         if (view->session->state != SCN_SESSION_OPEN) {
                 return;
         }
@@ -201,6 +232,22 @@ void scn_view_serve(struct scn_view *view)
         scn_encodings_finish(&encodings);
 }
 
+/* The views from `first` on come before the others from now on. */
+static void put_first(struct scn_session *session, struct scn_view *first)
+{
+        struct scn_view **at = &session->views;
+        struct scn_view *last = first;
+        while (*at != first) {
+                at = &(*at)->next;
+        }
+        while (last->next != NULL) {
+                last = last->next;
+        }
+        *at = NULL;
+        last->next = session->views;
+        session->views = first;
+}
+
 void scn_view_catch_up(struct scn_session *session)
 {
         SCN_ASSERT(scn_room_is_settled(session->room));
@@ -209,6 +256,8 @@ void scn_view_catch_up(struct scn_session *session)
         for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
                 if (!scn_session_is_drained(session)) {
                         session->is_behind = true;
+                        /* While edits go on, the first ones would lack something again each time. */
+                        put_first(session, view);
                         return;
                 }
                 scn_view_serve(view);

@@ -159,6 +159,16 @@ enum scn_error scn_storage_publish(const struct scn_storage *storage, struct scn
         return error;
 }
 
+void scn_storage_discard(const struct scn_storage *storage, struct scn_journal *journal)
+{
+        char draft[sizeof journal->draft];
+
+        SCN_ASSERT(journal->draft[0] != '\0');
+        memcpy(draft, journal->draft, sizeof draft);
+        scn_journal_close(journal);
+        scn_file_remove_database(storage->directory_fd, draft);
+}
+
 enum scn_error scn_storage_create(const struct scn_storage *storage, struct scn_slice name,
         const struct scn_storage_birth *birth, struct scn_storage_fault *fault)
 {

@@ -69,6 +69,11 @@
         X(RUN_REMOVE,                                                                                                  \
                 "DELETE FROM runs WHERE client = ?1 AND last_number IN (SELECT last_number FROM runs"                  \
                 " WHERE client = ?1 ORDER BY last_number LIMIT ?2)")                                                   \
+        X(TAG_COUNT, "SELECT count(*) FROM tags WHERE name <> ?")                                                      \
+        X(TAG_SET, "INSERT OR REPLACE INTO tags VALUES (?, ?, ?, ?)")                                                  \
+        X(TAG_REMOVE, "DELETE FROM tags WHERE name = ?")                                                               \
+        X(TAG_FIND, "SELECT rev FROM tags WHERE name = ?")                                                             \
+        X(TAG_LIST, "SELECT name, rev, time_us, author FROM tags ORDER BY rev, name LIMIT ?")                          \
         X(CHECKPOINT_NEWEST,                                                                                           \
                 "SELECT checkpoint, rev, time_us, part_count, size, digest, checksum FROM checkpoints"                 \
                 " WHERE rev <= ? ORDER BY rev DESC, checkpoint DESC LIMIT 1")                                          \

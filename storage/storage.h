@@ -111,6 +111,9 @@ SCN_NODISCARD enum scn_error scn_storage_draft(const struct scn_storage *storage
 SCN_NODISCARD enum scn_error scn_storage_publish(const struct scn_storage *storage, struct scn_journal *journal,
         struct scn_slice name, struct scn_storage_fault *fault);
 
+/* The same, without a name: nothing stays of the draft. */
+void scn_storage_discard(const struct scn_storage *storage, struct scn_journal *journal);
+
 /* These three want the document closed, else SCN_E_STORAGE_BUSY; a damaged document can be deleted, undeleted and
  * renamed like any. Errors: SCN_E_NO_DOCUMENT, SCN_E_DOCUMENT_EXISTS, SCN_E_BAD_NAME. */
 
@@ -279,6 +282,41 @@ void scn_journal_page_destroy(struct scn_journal_page *page);
 /* The last revision whose time is at or before the one given; 0 if there is none. */
 SCN_NODISCARD enum scn_error scn_journal_find_time(
         struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault);
+
+/* ------------------------------------------------------------------ tags */
+
+/* Names for revisions. A tag names one revision at a time and can be set anew. */
+#define SCN_JOURNAL_TAG_BYTES_MAX 256
+#define SCN_JOURNAL_TAGS_MAX 10000
+
+struct scn_journal_tag {
+        struct scn_slice name; /* UTF-8, 1 to SCN_JOURNAL_TAG_BYTES_MAX bytes */
+        scn_revision revision;
+        int64_t time_us;         /* when it was set */
+        struct scn_slice author; /* who set it */
+};
+
+struct scn_journal_tags {
+        struct scn_journal_tag *entries; /* owned; by revision, equal ones by name, bytewise */
+        size_t count;
+        size_t capacity;
+};
+
+/* Sets or moves a tag, durably, on any handle for writing: it may be another than the one that appends. Errors as
+ * scn_journal_append(); SCN_E_BAD_BATCH: the name or the author is no such text; SCN_E_FUTURE: the revision is not in
+ * the file (0 is); SCN_E_TOO_MANY_TAGS. */
+SCN_NODISCARD enum scn_error scn_journal_set_tag(
+        struct scn_journal *journal, const struct scn_journal_tag *tag, struct scn_storage_fault *fault);
+/* The same the other way. SCN_E_NO_TAG: there is none of this name. */
+SCN_NODISCARD enum scn_error scn_journal_remove_tag(
+        struct scn_journal *journal, struct scn_slice name, struct scn_storage_fault *fault);
+/* SCN_E_NO_TAG. */
+SCN_NODISCARD enum scn_error scn_journal_find_tag(struct scn_journal *journal, struct scn_slice name,
+        scn_revision *revision_out, struct scn_storage_fault *fault);
+/* All of them. The caller ends the list with scn_journal_tags_finish(). */
+SCN_NODISCARD enum scn_error scn_journal_list_tags(
+        struct scn_journal *journal, struct scn_journal_tags *tags_out, struct scn_storage_fault *fault);
+void scn_journal_tags_finish(struct scn_journal_tags *tags);
 
 /* --------------------------------------------------------------- clients */
 

@@ -32,6 +32,8 @@ static const struct check checks[] = {
         {"SELECT rev FROM (SELECT rev, lag(rev) OVER (ORDER BY position) AS earlier FROM epochs)"
          " WHERE rev < earlier LIMIT 1",
                 "an epoch began before the one it follows"},
+        {"SELECT rev FROM tags WHERE rev < 0 OR rev > ifnull((SELECT max(rev) FROM transactions), 0) LIMIT 1",
+                "a tag names a revision that is not there"},
 };
 
 /* The first column of the first row of a query. */

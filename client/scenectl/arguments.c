@@ -75,6 +75,7 @@ bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out
                 {"name", SCN_MASK_NAME},
                 {"transform", SCN_MASK_TRANSFORM},
                 {"properties", SCN_MASK_PROPERTIES},
+                {"world", SCN_MASK_WORLD},
                 {"presence", SCN_MASK_PRESENCE},
                 {"locks", SCN_MASK_LOCKS},
                 {"preview", SCN_MASK_PREVIEW},
@@ -90,7 +91,8 @@ bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out
                 }
                 if (i == count) {
                         (void)scn_ctl_misuse(ctl,
-                                "'%.*s' is no channel: structure, name, transform, properties, presence, locks, preview",
+                                "'%.*s' is no channel: structure, name, transform, properties, world, presence, locks, "
+                                "preview",
                                 (int)size, at);
                         return false;
                 }

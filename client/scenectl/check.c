@@ -3,7 +3,7 @@
 
 /* digest, verify, ping: is all as it should be. */
 
-#include "client/scenectl/ctl.h"
+#include "client/scenectl/verify_file.h"
 #include "protocol/wire/pack.h"
 
 #include <string.h>
@@ -92,6 +92,10 @@ int scn_ctl_run_verify(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 {
         for (unsigned i = 0; i < arguments->values_count; i++) {
                 struct verification verification = {ctl, arguments->values[i]};
+                if (scn_ctl_is_file(arguments->values[i])) {
+                        scn_ctl_verify_file(ctl, arguments->values[i]);
+                        continue;
+                }
                 if (!scn_ctl_open(ctl, arguments->values[i])) {
                         if (ctl->code == SCN_CTL_NO_CONNECTION) {
                                 return ctl->code;

@@ -7,11 +7,13 @@
 
 #include "protocol/base/uid.h"
 
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define AGENT_BYTES 64
 #define LINE_BYTES_MAX ((size_t)1 << 30)
@@ -19,8 +21,9 @@
 void scn_ctl_init(struct scn_ctl *ctl)
 {
         *ctl = (struct scn_ctl){.server = getenv("SCENED_SERVER"), .author = getenv("USER")};
-        if (ctl->author != NULL && ctl->author[0] == '\0') {
-                ctl->author = NULL;
+        if (ctl->author == NULL || ctl->author[0] == '\0') {
+                const struct passwd *user = getpwuid(getuid());
+                ctl->author = user == NULL ? NULL : user->pw_name;
         }
         scn_buffer_init(&ctl->line, LINE_BYTES_MAX);
         ctl->json = scn_json_to(&ctl->line);
@@ -182,6 +185,8 @@ static void lose(struct scn_ctl *ctl)
         struct scn_failure failure = failure_of("no_connection", problem[0] != '\0' ? problem : ctl->reason.text);
         if (is_refused) {
                 failure = ctl->reason;
+        } else if (failure.text[0] == '\0') {
+                failure = failure_of("no_connection", "nothing was heard from there for too long: is it scened?");
         }
         print_failure(ctl, &failure);
         ctl->code = is_refused ? SCN_CTL_REFUSED : SCN_CTL_NO_CONNECTION;

@@ -41,14 +41,14 @@ enum scn_ctl_exit {
         X(lossy, NULL, "give up shear that the transform cannot hold")                                                 \
         X(mask, "CHANNELS",                                                                                            \
                 "only these, with commas: structure, name, transform, properties, presence, locks, preview")           \
-        X(since, "REV", "begin with what changed since this revision")                                                 \
+        X(since, "REV", "begin with what changed since this revision; log: also a time or tag")                        \
         X(durable, NULL, "only what cannot be lost any more")                                                          \
         X(force, NULL, "also where others have built on it")                                                           \
         X(dry_run, NULL, "only say what it would do")                                                                  \
         X(node, "NODE", "only what concerns this node")                                                                \
         X(author, "NAME", "only what this author did")                                                                 \
-        X(from, "REV", "first revision")                                                                               \
-        X(to, "REV", "last revision")                                                                                  \
+        X(from, "REV", "first revision; replay: begin after this revision, time or tag")                               \
+        X(to, "REV", "last revision; replay: also a time or tag")                                                      \
         X(limit, "N", "so many at the most")                                                                           \
         X(speed, "X|max", "times as fast as it happened; max: without waiting")                                        \
         X(relative_to, "NODE", "in this node's frame, not the world's")                                                \
@@ -56,6 +56,10 @@ enum scn_ctl_exit {
         X(stepwise, NULL, "wait for the return key after each revision")                                               \
         X(under, "NODE", "put it under this node")                                                                     \
         X(into, "ADDR/DOC", "do it again as edits of this document, here or on another server")                        \
+        X(group, "G", "only the edits of this group")                                                                  \
+        X(until, "REV", "end with this revision, time or tag")                                                         \
+        X(list, NULL, "all that there are")                                                                            \
+        X(remove, NULL, "take it away")                                                                                \
         X(scene, "NAME", "this scene of the file, not its default one")                                                \
         X(ttl, "SECONDS", "how long to hold it; without, until interrupted")                                           \
         X(subtree, NULL, "with all that is beneath")
@@ -68,7 +72,7 @@ enum scn_ctl_option {
 };
 
 /* For the table: which options a command takes. */
-#define SCN_CTL_BIT(name) (UINT32_C(1) << SCN_CTL_OPTION_##name)
+#define SCN_CTL_BIT(name) (UINT64_C(1) << SCN_CTL_OPTION_##name)
 
 /* What stood on the command line; texts are the program's own. */
 struct scn_ctl_arguments {
@@ -89,7 +93,7 @@ struct scn_ctl_command {
         const char *what;
         unsigned values_min;
         unsigned values_max; /* UINT_MAX: any number */
-        uint32_t options;    /* SCN_CTL_BIT */
+        uint64_t options;    /* SCN_CTL_BIT */
         int (*run)(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 };
 
@@ -233,6 +237,11 @@ int scn_ctl_run_verify(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_export(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_tag(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_blame(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_restore(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_fork(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_ping(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* undo, redo, log. */
+/* undo, redo, restore, log. */
 
 #include "client/scenectl/ctl.h"
 #include "protocol/wire/pack.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- undo, redo --- */
@@ -23,13 +24,24 @@ static bool read_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         return step == NULL || scn_ctl_read_number(ctl, step, SCN_REVISION_MAX, &undo->step);
 }
 
+/* The step that cannot be taken back is used up: how to have it all the same. */
+static void on_undone(struct scn_client *client, const struct scn_result *result, void *data)
+{
+        struct scn_ctl *ctl = data;
+        scn_ctl_on_edited(client, result, data);
+        if (result->failure != NULL && strcmp(result->failure->code, "superseded") == 0 && !ctl->is_json) {
+                (void)fprintf(stderr,
+                        "  that step is used up; --step with its number, and --force, undoes it all the same\n");
+        }
+}
+
 int scn_ctl_run_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct scn_undo undo = SCN_UNDO_INIT;
         if (!read_undo(ctl, arguments, &undo) || !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
-        const enum scn_error error = scn_client_undo(ctl->client, &undo, scn_ctl_on_edited, ctl);
+        const enum scn_error error = scn_client_undo(ctl->client, &undo, on_undone, ctl);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 
@@ -40,6 +52,18 @@ int scn_ctl_run_redo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
                 return ctl->code;
         }
         const enum scn_error error = scn_client_redo(ctl->client, &undo, scn_ctl_on_edited, ctl);
+        return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
+}
+
+int scn_ctl_run_restore(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        struct scn_target node = {.path = NULL};
+        const char *text = arguments->options[SCN_CTL_OPTION_node];
+        if ((text != NULL && !scn_ctl_read_node(ctl, text, &node)) || !scn_ctl_open(ctl, arguments->values[0])) {
+                return ctl->code;
+        }
+        const enum scn_error error =
+                scn_client_restore(ctl->client, arguments->values[1], node, scn_ctl_on_edited, ctl);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 
@@ -163,13 +187,17 @@ int scn_ctl_run_log(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
         const char *from = arguments->options[SCN_CTL_OPTION_from];
         const char *to = arguments->options[SCN_CTL_OPTION_to];
         const char *limit = arguments->options[SCN_CTL_OPTION_limit];
+        const char *group = arguments->options[SCN_CTL_OPTION_group];
         if ((node != NULL && !scn_ctl_read_node(ctl, node, &request.node)) ||
                 (from != NULL && !scn_ctl_read_number(ctl, from, SCN_REVISION_MAX, &request.from)) ||
                 (to != NULL && !scn_ctl_read_number(ctl, to, SCN_REVISION_MAX, &request.to)) ||
-                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit))) {
+                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit)) ||
+                (group != NULL && !scn_ctl_read_number(ctl, group, SCN_REVISION_MAX, &request.group))) {
                 return SCN_CTL_USAGE;
         }
         request.author = arguments->options[SCN_CTL_OPTION_author];
+        request.since = arguments->options[SCN_CTL_OPTION_since];
+        request.until = arguments->options[SCN_CTL_OPTION_until];
         if (!scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }

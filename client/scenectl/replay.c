@@ -92,8 +92,6 @@ static bool read_speed(struct scn_ctl *ctl, const char *text, double *speed_out)
 int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct replay replay = {.ctl = ctl, .options = SCN_REPLAY_OPTIONS_INIT};
-        const char *from = arguments->options[SCN_CTL_OPTION_from];
-        const char *to = arguments->options[SCN_CTL_OPTION_to];
         const char *speed = arguments->options[SCN_CTL_OPTION_speed];
         const char *node = arguments->options[SCN_CTL_OPTION_node];
         const char *mask = arguments->options[SCN_CTL_OPTION_mask];
@@ -102,9 +100,10 @@ int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         if (into != NULL && (replay.author != NULL || mask != NULL)) {
                 return scn_ctl_misuse(ctl, "--into plays all of it: neither --author nor --mask");
         }
-        if ((from != NULL && !scn_ctl_read_number(ctl, from, SCN_REVISION_MAX, &replay.options.from)) ||
-                (to != NULL && !scn_ctl_read_number(ctl, to, SCN_REVISION_MAX, &replay.options.to)) ||
-                (speed != NULL && !read_speed(ctl, speed, &replay.speed)) ||
+        replay.options.from_at = arguments->options[SCN_CTL_OPTION_from];
+        replay.options.to_at = arguments->options[SCN_CTL_OPTION_to];
+        replay.options.author = replay.author;
+        if ((speed != NULL && !read_speed(ctl, speed, &replay.speed)) ||
                 (node != NULL && !scn_ctl_read_node(ctl, node, &replay.options.root)) ||
                 (mask != NULL && !scn_ctl_read_mask(ctl, mask, &replay.options.mask))) {
                 return SCN_CTL_USAGE;

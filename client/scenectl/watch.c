@@ -8,6 +8,7 @@
  * view begins; what the view tells meanwhile is kept back, ready to be printed. */
 
 #include "client/scenectl/event.h"
+#include "protocol/base/uid.h"
 
 #include <stdio.h>
 
@@ -115,6 +116,40 @@ static void on_live(struct scn_view *view, uint32_t mask, void *data)
         scn_ctl_print_live(watch->ctl, view, mask);
 }
 
+/* With the mask `world`: where nodes are, whenever that may have changed. */
+static void on_worlds(struct scn_view *view, const struct scn_world_change *changes, uint32_t count, void *data)
+{
+        struct scn_ctl *ctl = ((const struct watch *)data)->ctl;
+        (void)view;
+        for (uint32_t i = 0; i < count; i++) {
+                const struct scn_world_change *change = &changes[i];
+                char uid[SCN_UID_TEXT_LENGTH + 1];
+                scn_uid_to_text(change->uid, uid);
+                if (!ctl->is_json) {
+                        const char *what = change->is_gone ? "gone" : change->overflows ? "overflow" : NULL;
+                        if (what != NULL) {
+                                scn_ctl_print("%s  %s\n", uid, what);
+                        } else {
+                                scn_ctl_print("%s  t %.9g %.9g %.9g\n", uid, (double)change->matrix[12],
+                                        (double)change->matrix[13], (double)change->matrix[14]);
+                        }
+                        continue;
+                }
+                scn_ctl_begin_line(ctl);
+                scn_ctl_key(ctl, "uid");
+                scn_ctl_put_uid(ctl, change->uid);
+                if (change->is_gone || change->overflows) {
+                        scn_ctl_key(ctl, change->is_gone ? "gone" : "overflow");
+                        scn_json_put(&ctl->json, "true");
+                } else {
+                        scn_ctl_key(ctl, "matrix");
+                        scn_ctl_put_floats(ctl, change->matrix, 16);
+                }
+                scn_ctl_end_line(ctl);
+        }
+        scn_ctl_flush(ctl);
+}
+
 static int run(struct watch *watch, const char *document)
 {
         struct scn_ctl *ctl = watch->ctl;
@@ -128,6 +163,7 @@ static int run(struct watch *watch, const char *document)
         options.on_change = on_change;
         options.on_end = on_end;
         options.on_live = on_live;
+        options.on_worlds = on_worlds;
         options.data = watch;
         const enum scn_error error = scn_view_create(ctl->client, &options, &view);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);

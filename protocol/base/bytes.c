@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#define BYTES_MIN ((size_t)64)
+#define DOUBLED_BYTES_MAX ((size_t)1 << 20)
+
 void scn_buffer_init(struct scn_buffer *buffer, size_t size_max)
 {
         *buffer = (struct scn_buffer){.size_max = size_max};
@@ -28,21 +31,42 @@ enum scn_error scn_buffer_reserve(struct scn_buffer *buffer, size_t extra)
         SCN_ASSERT(buffer->size <= buffer->size_max);
         if (extra > buffer->size_max - buffer->size)
                 return SCN_E_TOO_LARGE;
-        if (!scn_grow((void **)&buffer->data, &buffer->capacity, 1, buffer->size + extra, buffer->size_max))
+        /* From a line of memory on it doubles for long: what is packed into it comes a few bytes at a time. */
+        size_t wanted = buffer->size + extra;
+        if (wanted > buffer->capacity) {
+                const size_t doubled = buffer->capacity < DOUBLED_BYTES_MAX ? 2 * buffer->capacity : 0;
+                wanted = wanted < doubled ? doubled : wanted;
+                wanted = wanted < BYTES_MIN ? BYTES_MIN : wanted;
+                wanted = wanted < buffer->size_max ? wanted : buffer->size_max;
+        }
+        if (!scn_grow((void **)&buffer->data, &buffer->capacity, 1, wanted, buffer->size_max))
                 return SCN_E_NO_MEMORY;
         return SCN_OK;
 }
 
 enum scn_error scn_buffer_append(struct scn_buffer *buffer, const void *data, size_t size)
 {
-        enum scn_error error = scn_buffer_reserve(buffer, size);
-        if (error != SCN_OK)
-                return error;
+        if (buffer->capacity - buffer->size < size) {
+                const enum scn_error error = scn_buffer_reserve(buffer, size);
+                if (error != SCN_OK)
+                        return error;
+        }
         /* Nothing may have no address, and memcpy must not be given one. */
         if (size != 0)
                 memcpy(buffer->data + buffer->size, data, size);
         buffer->size += size;
         return SCN_OK;
+}
+
+bool scn_slice_copy(struct scn_slice from, struct scn_slice *copy_out)
+{
+        uint8_t *bytes = scn_alloc(from.size);
+        if (bytes == NULL)
+                return false;
+        if (from.size > 0)
+                memcpy(bytes, from.data, from.size);
+        *copy_out = (struct scn_slice){bytes, from.size};
+        return true;
 }
 
 /* How many bytes the form that begins with this byte has; 0 if none begins so. The second byte, the only one

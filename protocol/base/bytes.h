@@ -3,7 +3,7 @@
 #ifndef SCN_BASE_BYTES_H
 #define SCN_BASE_BYTES_H
 
-/* A growable byte buffer with a maximum, given at init (every growable thing has one). */
+/* A growable byte buffer with a maximum, given at init (every growable thing has one); copies; UTF-8. */
 
 #include <scn/error.h>
 #include <scn/types.h>
@@ -22,6 +22,9 @@ void scn_buffer_reset(struct scn_buffer *buffer);
 /* Room for `extra` more bytes. SCN_E_NO_MEMORY, or SCN_E_TOO_LARGE beyond size_max; unchanged then. */
 SCN_NODISCARD enum scn_error scn_buffer_reserve(struct scn_buffer *buffer, size_t extra);
 SCN_NODISCARD enum scn_error scn_buffer_append(struct scn_buffer *buffer, const void *data, size_t size);
+
+/* A copy with bytes of its own, to be given to scn_free(), also if there are none. False: out of memory. */
+SCN_NODISCARD bool scn_slice_copy(struct scn_slice from, struct scn_slice *copy_out);
 
 /* True if the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF). */
 bool scn_utf8_is_valid(const uint8_t *data, size_t size);

@@ -8,16 +8,22 @@
 
 #include <string.h>
 
-struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t size)
+struct scn_shared_bytes *scn_shared_bytes_alloc(uint32_t size)
 {
         struct scn_shared_bytes *shared = scn_alloc(sizeof *shared + size);
         if (shared != NULL) {
                 shared->references = 1;
                 shared->size = size;
                 shared->counter = NULL;
-                if (size > 0) {
-                        memcpy(shared->bytes, bytes, size);
-                }
+        }
+        return shared;
+}
+
+struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t size)
+{
+        struct scn_shared_bytes *shared = scn_shared_bytes_alloc(size);
+        if (shared != NULL && size > 0) {
+                memcpy(shared->bytes, bytes, size);
         }
         return shared;
 }

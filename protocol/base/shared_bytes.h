@@ -16,7 +16,9 @@ struct scn_shared_bytes {
         uint8_t bytes[];
 };
 
-/* With one reference, the caller's. NULL: out of memory. */
+/* With one reference, the caller's, who fills it in. NULL: out of memory. */
+struct scn_shared_bytes *scn_shared_bytes_alloc(uint32_t size);
+/* The same, filled in. */
 struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t size);
 struct scn_shared_bytes *scn_shared_bytes_ref(struct scn_shared_bytes *shared);
 /* Counts the bytes in *counter, once, until they are freed. */

@@ -79,7 +79,9 @@ static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, bool *g
                 return scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PLACE, scn_stamp_revision(place));
         }
         for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE; field++) {
-                if (is_by_others(apply, node->stamps[field])) {
+                /* What this very edit has put back was there before. */
+                const bool is_put_back = scn_stamp_revision(node->stamps[field]) == apply->mutation.revision;
+                if (!is_put_back && is_by_others(apply, node->stamps[field])) {
                         *goes_on_out = false;
                         return scn_apply_skip(apply, SCN_E_SUPERSEDED, (enum scn_field)field,
                                 scn_stamp_revision(node->stamps[field]));

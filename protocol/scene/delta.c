@@ -282,7 +282,12 @@ static enum scn_error tell_left(struct builder *builder, uint32_t slot)
                         at = scn_hierarchy_walk_past(document->hierarchy, slot, at);
                         continue;
                 }
-                error = push_id(&delta->left, &delta->left_count, &delta->left_capacity, scn_id_at(document, at));
+                bool was_in = at == slot;
+                error = was_in ? SCN_OK : was_in_then(builder, at, &was_in);
+                if (error == SCN_OK && was_in) {
+                        error = push_id(
+                                &delta->left, &delta->left_count, &delta->left_capacity, scn_id_at(document, at));
+                }
                 at = builder->is_worlds ? scn_hierarchy_walk(document->hierarchy, slot, at) : SCN_NONE;
         }
         return error;

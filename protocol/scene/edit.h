@@ -120,6 +120,7 @@ struct scn_refusal {
         double residual;         /* shear */
         struct scn_slice holder; /* locked, which a document does not know of itself: whose lock it is ... */
         uint64_t session;        /* ... and the number of the session */
+        scn_revision step;       /* undo, redo: the step that is refused; filled in by who takes back */
 };
 
 #endif

@@ -35,10 +35,22 @@ struct writer {
         enum scn_error error;
 };
 
-static void put(struct writer *writer, const void *bytes, size_t size)
+static void put_slowly(struct writer *writer, const void *bytes, size_t size)
 {
         if (writer->error == SCN_OK) {
                 writer->error = scn_buffer_append(&writer->bytes, bytes, size);
+        }
+}
+
+/* Nearly always there is room, and what is put is small: a join of 10,000 nodes puts 80,000 times. */
+static inline void put(struct writer *writer, const void *bytes, size_t size)
+{
+        struct scn_buffer *buffer = &writer->bytes;
+        if (size > 0 && buffer->capacity - buffer->size >= size && writer->error == SCN_OK) {
+                memcpy(buffer->data + buffer->size, bytes, size);
+                buffer->size += size;
+        } else {
+                put_slowly(writer, bytes, size);
         }
 }
 

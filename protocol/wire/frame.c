@@ -103,27 +103,31 @@ void scn_frame_reader_trim(struct scn_frame_reader *reader)
         }
 }
 
-enum scn_error scn_frame_append_head(struct scn_buffer *buffer, size_t size)
+uint32_t scn_frame_head(uint32_t size, uint8_t head[SCN_FRAME_HEAD_BYTES_MAX])
 {
-        uint8_t head[5];
-        size_t head_size = 2;
-        if (size > UINT32_MAX) {
-                return SCN_E_TOO_LARGE;
-        }
         if (size <= UINT8_MAX) {
                 head[0] = 0xc4;
                 head[1] = (uint8_t)size;
-        } else if (size <= UINT16_MAX) {
+                return 2;
+        }
+        if (size <= UINT16_MAX) {
                 head[0] = 0xc5;
                 head[1] = (uint8_t)(size >> 8);
                 head[2] = (uint8_t)size;
-                head_size = 3;
-        } else {
-                head[0] = 0xc6;
-                for (int i = 0; i < 4; i++) {
-                        head[1 + i] = (uint8_t)(size >> (24 - 8 * i));
-                }
-                head_size = 5;
+                return 3;
         }
-        return scn_buffer_append(buffer, head, head_size);
+        head[0] = 0xc6;
+        for (int i = 0; i < 4; i++) {
+                head[1 + i] = (uint8_t)(size >> (24 - 8 * i));
+        }
+        return 5;
+}
+
+enum scn_error scn_frame_append_head(struct scn_buffer *buffer, size_t size)
+{
+        uint8_t head[SCN_FRAME_HEAD_BYTES_MAX];
+        if (size > UINT32_MAX) {
+                return SCN_E_TOO_LARGE;
+        }
+        return scn_buffer_append(buffer, head, scn_frame_head((uint32_t)size, head));
 }

@@ -44,6 +44,10 @@ bool scn_frame_reader_next(struct scn_frame_reader *reader, struct scn_slice *pa
 /* Gives back the memory if nothing is under way. The payloads handed out before are void. */
 void scn_frame_reader_trim(struct scn_frame_reader *reader);
 
+#define SCN_FRAME_HEAD_BYTES_MAX 5
+
+/* Writes the head of a frame of `size` bytes; returns how many bytes it has. */
+uint32_t scn_frame_head(uint32_t size, uint8_t head[SCN_FRAME_HEAD_BYTES_MAX]);
 /* Appends the head of a frame of `size` bytes. SCN_E_NO_MEMORY, SCN_E_TOO_LARGE. */
 SCN_NODISCARD enum scn_error scn_frame_append_head(struct scn_buffer *buffer, size_t size);
 

@@ -252,11 +252,16 @@ static void decode_field(struct scn_unpacker *unpacker, struct scn_message *mess
 }
 
 /* By convention the first field says which request or number the answer is to. */
-static void note_request(const struct scn_message *message, const struct row *row, struct scn_message_fault *fault)
+static bool is_request(const struct row *row)
 {
         const struct field *first = &row->fields[0];
-        if (first->kind == KIND_UINT && (strcmp(first->name, "request") == 0 || strcmp(first->name, "number") == 0)) {
-                fault->request = *(const uint64_t *)((const uint8_t *)message + first->offset);
+        return first->kind == KIND_UINT && (strcmp(first->name, "request") == 0 || strcmp(first->name, "number") == 0);
+}
+
+static void note_request(const struct scn_message *message, const struct row *row, struct scn_message_fault *fault)
+{
+        if (is_request(row)) {
+                fault->request = *(const uint64_t *)((const uint8_t *)message + row->fields[0].offset);
         }
 }
 
@@ -307,6 +312,9 @@ enum scn_error scn_message_decode(struct scn_slice payload, enum scn_message_rec
                 return SCN_E_UNKNOWN_MESSAGE;
         }
         if (row->bytes_max != 0 && payload.size > row->bytes_max) {
+                struct scn_unpacker first = unpacker;
+                const uint64_t request = scn_unpack_uint(&first, SCN_REVISION_MAX);
+                fault_out->request = is_request(row) && first.error == SCN_OK ? request : SCN_ABSENT;
                 return SCN_E_TOO_LARGE;
         }
         scn_message_init(message_out, (enum scn_message_kind)number);

@@ -68,7 +68,7 @@
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, RAW, nodes, M, "array of node references")                                                                \
         F(m, REF, relative, O, "node whose frame the answer is in; absent: the world")                                 \
-        F(m, RAW, at, O, "revision (integer) or time (text)")                                                          \
+        F(m, RAW, at, O, "revision (integer), time or tag (text)")                                                     \
         F(m, BOOL, durable, O, "answer from what cannot be lost any more")
 
 #define SCN_FIELDS_OF_tree(F, m)                                                                                       \
@@ -80,7 +80,7 @@
 #define SCN_FIELDS_OF_digest(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, REF, node, O, "top of the subtree; absent: the document")                                                 \
-        F(m, RAW, at, O, "revision or time")                                                                           \
+        F(m, RAW, at, O, "revision, time or tag")                                                                      \
         F(m, UINT, mask, O, "channels; absent: all")
 
 #define SCN_FIELDS_OF_log(F, m)                                                                                        \
@@ -89,14 +89,19 @@
         F(m, TEXT, author, O, "only this author's")                                                                    \
         F(m, UINT, from, O, "first revision")                                                                          \
         F(m, UINT, to, O, "last revision")                                                                             \
-        F(m, UINT, limit, O, "transactions at the most")
+        F(m, UINT, limit, O, "transactions at the most")                                                               \
+        F(m, UINT, group, O, "only of this group")                                                                     \
+        F(m, RAW, since, O, "revision, time or tag to begin after")                                                    \
+        F(m, RAW, until, O, "revision, time or tag to end with")
 
 #define SCN_FIELDS_OF_replay(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answers")                                                            \
-        F(m, UINT, from, O, "revision to begin after")                                                                 \
-        F(m, UINT, to, O, "last revision")                                                                             \
+        F(m, RAW, from, O, "revision, time or tag to begin after")                                                     \
+        F(m, RAW, to, O, "last revision, time or tag")                                                                 \
         F(m, REF, node, O, "only this subtree")                                                                        \
-        F(m, UINT, mask, O, "channels")
+        F(m, UINT, mask, O, "channels")                                                                                \
+        F(m, BOOL, merged, O, "all that changed as one delta")                                                         \
+        F(m, TEXT, author, O, "only what this author did")
 
 #define SCN_FIELDS_OF_documents(F, m) F(m, UINT, request, M, "comes back in the answer")
 
@@ -131,6 +136,28 @@
 #define SCN_FIELDS_OF_unlock(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, RAW, nodes, O, "array of node references; absent: all that the session has locked")
+
+#define SCN_FIELDS_OF_tag(F, m)                                                                                        \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, TEXT, name, M, "the tag")                                                                                 \
+        F(m, UINT, rev, O, "the revision it is to name; absent: the durable one")                                      \
+        F(m, BOOL, remove, O, "remove it")
+
+#define SCN_FIELDS_OF_tags(F, m) F(m, UINT, request, M, "comes back in the answers")
+
+#define SCN_FIELDS_OF_blame(F, m)                                                                                      \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, REF, node, M, "the node")
+
+#define SCN_FIELDS_OF_restore(F, m)                                                                                    \
+        F(m, UINT, number, M, "the client's number, as for an edit")                                                   \
+        F(m, RAW, at, M, "revision, time or tag")                                                                      \
+        F(m, REF, node, O, "only this subtree; absent: the document")
+
+#define SCN_FIELDS_OF_fork(F, m)                                                                                       \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, RAW, at, O, "revision, time or tag; absent: the durable revision")                                        \
+        F(m, TEXT, to, M, "name of the new document")
 
 #define SCN_FIELDS_OF_welcome(F, m)                                                                                    \
         F(m, UINT, version, M, "protocol version spoken from now on")                                                  \
@@ -222,6 +249,11 @@
         X(22, preview, SERVER, 1, 65536, "shows transforms that are not edits; not answered")                          \
         X(23, lock, SERVER, 1, 65536, "keeps others from editing nodes")                                               \
         X(24, unlock, SERVER, 1, 65536, "lets them again")                                                             \
+        X(25, tag, SERVER, 1, 512, "gives a revision a name, or takes it away")                                        \
+        X(26, tags, SERVER, 1, 64, "all tags")                                                                         \
+        X(27, blame, SERVER, 1, 4096, "who set each field of a node")                                                  \
+        X(28, restore, SERVER, 1, 4096, "brings back what a revision was, as a new one")                               \
+        X(29, fork, SERVER, 1, 4096, "a new document out of this one")                                                 \
         X(64, welcome, CLIENT, 1, 4096, "answers hello")                                                               \
         X(65, opened, CLIENT, 1, 4096, "answers open")                                                                 \
         X(66, applied, CLIENT, 1, 0, "an edit, undo or redo is durable")                                               \

@@ -134,7 +134,7 @@ int main(int count, char **arguments)
         uv_check_t check;
         struct sockaddr_in address;
         if (count != 2 || uv_loop_init(&loop) != 0 ||
-                uv_ip4_addr("127.0.0.1", atoi(arguments[1]), &address) != 0) { // NOLINT
+                uv_ip4_addr("127.0.0.1", (int)strtol(arguments[1], NULL, 10), &address) != 0) {
                 return 2;
         }
         (void)uv_tcp_init(&loop, &listener);

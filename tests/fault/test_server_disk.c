@@ -42,3 +42,44 @@ SCN_TEST(server_disk, that_is_full_refuses_also_what_was_judged_by_edits_it_did_
         hub_finish(&hub);
         scn_shaky_reset();
 }
+
+/* Its mirror shows what it asked for until a view has reached the revision that the answer names. */
+SCN_TEST(server_disk, that_is_full_does_not_keep_an_author_from_hearing_how_far_a_view_is)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        struct scn_message message;
+        scn_shaky_install();
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = message.as.view.view = 1;
+        message.as.view.root = scene_path("/");
+        message.as.view.mask = SCN_MASK_TRANSFORM;
+        peer_send(&ann, &message);
+        (void)peer_expect(&ann, SCN_MESSAGE_delta);
+        op = scene_rename(2, "ship");
+        peer_edit(&bob, &op, 1);
+        (void)peer_expect(&bob, SCN_MESSAGE_applied);
+        scn_shaky.fault = SCN_SHAKY_FULL;
+        scn_shaky.fault_at = scn_shaky.writes + 1;
+        scn_shaky.is_sticky = true;
+        peer_edit(&ann, &op, 1);
+        op = scene_add(1, 51, "buoy");
+        peer_edit(&ann, &op, 1);
+        message = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert(message.as.applied.unchanged);
+        cr_assert_eq(message.as.applied.rev, 2);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "storage_full");
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_delta).as.delta.to, 2);
+        scn_shaky.fault = SCN_SHAKY_NONE;
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+        scn_shaky_reset();
+}

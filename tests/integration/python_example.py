@@ -162,6 +162,27 @@ def the_past_can_be_asked():
     ann.close()
 
 
+def undo_takes_back_ones_own_and_says_what_it_skips():
+    ann, bob = connect("undone"), connect("undone", "bob")
+    view = bob.view()
+    boat = ann.edit([add("/", "boat", t=(1, 0, 0))]).uids[0]
+    ann.edit([transform(boat, t=(2, 0, 0)), rename(boat, "ship")])
+    bob.edit([rename(boat, "ark")])
+    undone = ann.undo()
+    check(undone.summary["steps"] == [2] and undone.summary["applied"] == 1, undone.summary)
+    skip = undone.summary["skipped"][0]
+    check((skip["field"], skip["reason"], skip["author"], skip["rev"]) == ("name", "superseded", "bob", 3), skip)
+    check(ann.world([boat])[0]["t"] == [1, 0, 0], "world")
+    check_view(bob, view)
+    bob.undo()
+    redone = ann.redo()
+    check(redone.summary["steps"] == [2] and ann.world([boat])[0]["t"] == [2, 0, 0], redone.summary)
+    check_view(bob, view)
+    refused("nothing_to_undo", connect("undone", "cy").undo)
+    ann.close()
+    bob.close()
+
+
 def what_is_locked_stays_and_presence_shows():
     ann, bob = connect("locked"), connect("locked", "bob")
     boat = ann.edit([add("/", "boat")]).uids[0]
@@ -181,6 +202,6 @@ def what_is_locked_stays_and_presence_shows():
 
 for test in (two_editors_see_the_same, an_edit_is_done_once, refusals_say_what_was_in_the_way,
              a_large_scene_comes_in_parts, the_past_can_be_asked,
-             what_is_locked_stays_and_presence_shows):
+             undo_takes_back_ones_own_and_says_what_it_skips, what_is_locked_stays_and_presence_shows):
     test()
     print("%s: yes" % test.__name__.replace("_", " "), flush=True)

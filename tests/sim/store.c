@@ -132,6 +132,7 @@ void sim_document_destroy(struct sim_document *document)
         scn_free(document->epochs);
         scn_free(document->clients);
         scn_free(document->checkpoints);
+        scn_free(document->tags);
         scn_free(document);
 }
 
@@ -160,6 +161,8 @@ struct sim_document *sim_document_copy(const struct sim_document *document)
         copy->epochs_capacity = document->epochs_count;
         copy->clients = copy_array(document->clients, document->clients_count, sizeof *document->clients);
         copy->clients_capacity = document->clients_count;
+        copy->tags = copy_array(document->tags, document->tags_count, sizeof *document->tags);
+        copy->tags_capacity = document->tags_count;
         copy->checkpoints = copy_array(document->checkpoints, document->checkpoints_count, sizeof(void *));
         copy->checkpoints_capacity = document->checkpoints_count;
         for (size_t i = 0; i < copy->transactions_count; i++) {

@@ -33,6 +33,12 @@ struct sim_client_row {
         bool is_forgotten;
 };
 
+struct sim_tag {
+        uint8_t name[SCN_JOURNAL_TAG_BYTES_MAX];
+        uint8_t author[SCN_JOURNAL_AUTHOR_BYTES_MAX];
+        struct scn_journal_tag tag; /* its slices are set when it is told */
+};
+
 enum sim_place {
         SIM_DOCUMENTS,
         SIM_TRASH,
@@ -58,6 +64,8 @@ struct sim_document {
         size_t clients_count, clients_capacity;
         struct sim_checkpoint **checkpoints; /* complete ones, by revision */
         size_t checkpoints_count, checkpoints_capacity;
+        struct sim_tag *tags;
+        size_t tags_count, tags_capacity;
         uint32_t handles_count;
 };
 

@@ -53,8 +53,7 @@ enum scn_error sim_journal_ask(struct scn_journal *journal, enum sim_access acce
         return error;
 }
 
-/* SCN_OK: do it and say so. Else *is_done says whether to do it all the same. */
-static enum scn_error ask_write(struct scn_journal *journal, bool *is_done, struct scn_storage_fault *fault)
+enum scn_error sim_journal_ask_write(struct scn_journal *journal, bool *is_done, struct scn_storage_fault *fault)
 {
         const bool was_poisoned = journal->is_poisoned;
         const enum scn_error error = sim_journal_ask(journal, SIM_WRITE, fault);
@@ -177,6 +176,15 @@ enum scn_error scn_storage_publish(const struct scn_storage *storage, struct scn
         return error;
 }
 
+void scn_storage_discard(const struct scn_storage *storage, struct scn_journal *journal)
+{
+        struct sim_document *document = journal->document;
+        scn_journal_close(journal);
+        if (document != NULL) {
+                sim_store_drop(storage->disk, document);
+        }
+}
+
 enum scn_error scn_journal_state(
         struct scn_journal *journal, struct scn_journal_state *state_out, struct scn_storage_fault *fault)
 {
@@ -222,7 +230,7 @@ enum scn_error scn_journal_begin_epoch(
                 }
         }
         bool is_done;
-        const enum scn_error error = ask_write(journal, &is_done, fault);
+        const enum scn_error error = sim_journal_ask_write(journal, &is_done, fault);
         if (is_done) {
                 const scn_revision last = document->transactions_count;
                 if (document->epochs_count > 0) {
@@ -313,7 +321,7 @@ enum scn_error scn_journal_forget_clients(
         struct scn_journal *journal, int64_t now_us, bool *is_done_out, struct scn_storage_fault *fault)
 {
         bool is_done;
-        const enum scn_error error = ask_write(journal, &is_done, fault);
+        const enum scn_error error = sim_journal_ask_write(journal, &is_done, fault);
         for (size_t i = 0; is_done && i < journal->document->clients_count; i++) {
                 struct sim_client_row *row = &journal->document->clients[i];
                 row->is_forgotten =
@@ -401,7 +409,7 @@ enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_
                 return sim_store_fail(fault, SCN_E_BAD_BATCH);
         }
         bool is_done;
-        const enum scn_error error = ask_write(journal, &is_done, fault);
+        const enum scn_error error = sim_journal_ask_write(journal, &is_done, fault);
         for (uint32_t i = 0; is_done && i < count; i++) {
                 document->transactions = sim_store_grow(document->transactions, &document->transactions_capacity,
                         sizeof(struct sim_transaction *), document->transactions_count + 1);

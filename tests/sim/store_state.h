@@ -43,6 +43,8 @@ enum scn_error sim_store_ask(
 enum scn_error sim_store_fail(struct scn_storage_fault *fault, enum scn_error error);
 /* The same for a journal; SCN_E_OUTCOME_UNKNOWN among its answers: the caller then decides whether it is done. */
 enum scn_error sim_journal_ask(struct scn_journal *journal, enum sim_access access, struct scn_storage_fault *fault);
+/* The same for what is written. SCN_OK: do it and say so. Else *is_done says whether to do it all the same. */
+enum scn_error sim_journal_ask_write(struct scn_journal *journal, bool *is_done, struct scn_storage_fault *fault);
 
 uint8_t *sim_store_bytes(struct scn_slice slice);
 void *sim_store_grow(void *array, size_t *capacity, size_t element_size, size_t count);

@@ -421,6 +421,7 @@ class Applied:
         self.rev, self.changed = message["rev"], not message["unchanged"]
         self.results = message["results"] or []
         self.uids = [result[2] for result in self.results]
+        self.summary = message["summary"]  # of an undo or redo
 
 
 class Client:
@@ -598,9 +599,16 @@ class Client:
         return self.result(self.send_edit(ops, **options))
 
     def undo(self, count=None):
+        """Takes back one's own last steps; `summary` says which, and what was skipped. Raises Refused."""
+        return self._take_back(UNDO, count)
+
+    def redo(self, count=None):
+        return self._take_back(REDO, count)
+
+    def _take_back(self, kind, count):
         number = self.next_number
         self.next_number += 1
-        self.pending[number] = self._send(UNDO, number, count)
+        self.pending[number] = self._send(kind, number, count)
         return self.result(number)
 
     # --- Views ---

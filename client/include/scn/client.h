@@ -254,6 +254,11 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_undo(
 SCN_API SCN_NODISCARD enum scn_error scn_client_redo(
         struct scn_client *client, const struct scn_undo *undo, scn_result_fn callback, void *data);
 
+/* What the document (or, with `node`, a subtree that was there then and is there now) was at a revision, time or tag is
+ * brought back, as a step that can be undone. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_restore(
+        struct scn_client *client, const char *at, struct scn_target node, scn_result_fn callback, void *data);
+
 /* --- Views --- */
 
 /* Why the view changed. */
@@ -302,15 +307,27 @@ typedef void (*scn_view_end_fn)(struct scn_view *view, const struct scn_failure 
 /* What is shown of presence, locks and previews has changed; mask: in which of SCN_MASK_VOLATILE. Read it anew. */
 typedef void (*scn_live_fn)(struct scn_view *view, uint32_t mask, void *data);
 
+/* Where a node is, in a view of worlds. */
+struct scn_world_change {
+        struct scn_uid uid;
+        bool is_gone;     /* it is not in the view any more */
+        bool overflows;   /* no matrix of float32 can say it */
+        float matrix[16]; /* column-major; read if neither */
+};
+
+typedef void (*scn_worlds_fn)(
+        struct scn_view *view, const struct scn_world_change *changes, uint32_t count, void *data);
+
 struct scn_view_options {
         size_t size;
         struct scn_target root; /* none: the document's root */
-        uint32_t mask;          /* channels; 0: all. Structure is always in. */
+        uint32_t mask;          /* channels; 0: all. Structure is always in, but for SCN_MASK_WORLD alone: see below. */
         uint32_t rate;          /* deltas a second at the most; 0: as they come */
         scn_view_fn on_change;  /* may be NULL; hears all channels */
         scn_view_end_fn on_end; /* may be NULL */
         void *data;
-        scn_live_fn on_live; /* may be NULL; see "What is only now" */
+        scn_live_fn on_live;     /* may be NULL; see "What is only now" */
+        scn_worlds_fn on_worlds; /* may be NULL; with the mask SCN_MASK_WORLD */
 };
 
 #define SCN_VIEW_OPTIONS_INIT                                                                                          \
@@ -325,6 +342,14 @@ SCN_API SCN_NODISCARD enum scn_error scn_view_create(
 /* May be called from its own callback. Takes NULL. */
 SCN_API void scn_view_destroy(struct scn_view *view);
 
+/* A view with the mask SCN_MASK_WORLD, and no durable channel, is for who wants to know where things are and holds no
+ * hierarchy: it has no nodes, only world matrices by uid, which also an ancestor's move renews. on_worlds tells all of
+ * them first, and then what may have changed; on_change hears nothing. One's own edits show when they are durable. */
+SCN_API uint32_t scn_view_worlds_count(const struct scn_view *view);
+/* Column-major. SCN_E_NO_NODE, SCN_E_OVERFLOW. */
+SCN_API SCN_NODISCARD enum scn_error scn_view_matrix(
+        const struct scn_view *view, struct scn_uid uid, float matrix_out[16]);
+
 /* A view of the past that moves on by itself: the state at `from`, then one event a revision. */
 struct scn_replay_options {
         size_t size;
@@ -335,6 +360,10 @@ struct scn_replay_options {
         scn_view_fn on_change;
         scn_view_end_fn on_end;
         void *data;
+        const char *from_at; /* a revision, time or tag, instead of from; to_at the same */
+        const char *to_at;
+        const char *author; /* only what this one did; between, what others did comes as events of nobody */
+        bool is_merged;     /* all that changed between from and to as one event of nobody */
 };
 
 #define SCN_REPLAY_OPTIONS_INIT                                                                                        \
@@ -481,6 +510,9 @@ struct scn_request {
         scn_revision from;  /* log; 0: not said */
         scn_revision to;
         uint64_t limit;
+        uint64_t group;    /* log: only this group's; 0: not said */
+        const char *since; /* log: what happened after this revision, time or tag */
+        const char *until; /* log: up to and with this one */
 };
 
 #define SCN_REQUEST_INIT                                                                                               \
@@ -508,6 +540,18 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_who(struct scn_client *client, s
 SCN_API SCN_NODISCARD enum scn_error scn_client_kick(
         struct scn_client *client, uint64_t session, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_verify(struct scn_client *client, scn_answer_fn callback, void *data);
+/* `rev` NULL: the durable revision. A tag that is there already names this revision from now on. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_tag(
+        struct scn_client *client, const char *name, const scn_revision *rev, scn_answer_fn callback, void *data);
+SCN_API SCN_NODISCARD enum scn_error scn_client_untag(
+        struct scn_client *client, const char *name, scn_answer_fn callback, void *data);
+/* A new document named `to`, as the open one was at a revision, time or tag (NULL: as it is). */
+SCN_API SCN_NODISCARD enum scn_error scn_client_fork(
+        struct scn_client *client, const char *at, const char *to, scn_answer_fn callback, void *data);
+/* Who set each field of a node that is there. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_blame(
+        struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data);
+SCN_API SCN_NODISCARD enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data);
 /* Keeps other authors from editing these nodes, all or none; `lock` may be NULL. After a reconnect the locks of the
  * session before last some seconds: lock again to keep them. The failure "locked" says in its text whose they are. */

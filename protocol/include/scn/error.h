@@ -94,6 +94,9 @@ extern "C" {
         X(TOO_MANY_LOCKS, -75, "too_many_locks", "the session or the document would have more locks than the limit") \
         X(TOO_MANY_PREVIEWS, -76, "too_many_previews", "the session would preview more nodes than the limit") \
         X(TOO_MANY_KEYS, -77, "too_many_keys", "the presence would have more keys than the limit") \
+        X(NO_TAG, -90, "no_tag", "no tag has this name") \
+        X(BAD_TAG, -91, "bad_tag", "the tag's name is empty, too long, or reads as a revision or a time") \
+        X(TOO_MANY_TAGS, -92, "too_many_tags", "the document has as many tags as it may have") \
         X(BAD_TIME, -71, "bad_time", "the time is not one of the form 2026-01-31T12:00:00Z")
 /* clang-format on */
 

@@ -283,7 +283,7 @@ SCN_TEST_WITH(import, of_a_matrix_leaves_what_is_beneath_where_it_was_however_of
         fputs(gltf, file);
         cr_assert_eq(fclose(file), 0);
         for (int round = 0; round < 3; round++) {
-                char document[8];
+                char document[16];
                 float matrix[16];
                 (void)snprintf(document, sizeof document, "m%d", round);
                 (void)run(&stage, 0, "import", document, path, NULL);

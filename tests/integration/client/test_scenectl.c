@@ -421,7 +421,7 @@ SCN_TEST_WITH(scenectl, shows_a_node_with_many_properties_as_one, .timeout = 60)
         (void)run(&stage, 0, "apply", "isle", path, NULL);
         const char *output = run(&stage, 0, "--json", "get", "isle", "/Boat", NULL);
         for (int i = 0; i < 12; i++) {
-                char key[16];
+                char key[32];
                 (void)snprintf(key, sizeof key, "\"k%02d\":\"x", i);
                 expect_part(output, key);
         }

@@ -558,8 +558,8 @@ SCN_TEST(replay, tells_each_revision_with_its_author)
         options.data = &bench.heard;
         cr_assert_eq(scn_replay_create(bench.mock.client, &options, &replay), SCN_OK);
         const struct scn_message_replay request = mock_expect(&bench.mock, SCN_MESSAGE_replay)->as.replay;
-        cr_assert_eq(request.from, 3);
-        cr_assert_eq(request.to, SCN_ABSENT);
+        cr_assert(request.from.size == 1 && request.from.data[0] == 3);
+        cr_assert_null(request.to.data);
         struct scn_message answer;
         scn_message_init(&answer, SCN_MESSAGE_answer);
         answer.as.answer.request = request.request;

@@ -85,7 +85,8 @@ static void hear_from(struct talk *talk, struct peer *peer, const char *name)
         replace(talk, talk->document, 0xd0, sizeof talk->document);
         replace(talk, talk->root, 0xe0, sizeof talk->root);
         replace(talk, talk->epoch, 0xf0, sizeof talk->epoch);
-        if (strcmp(name, "answer/log") == 0 || strncmp(name, "answer/replay", 13) == 0) {
+        if (strcmp(name, "answer/log") == 0 || strcmp(name, "answer/tags") == 0 || strcmp(name, "answer/blame") == 0 ||
+                strncmp(name, "answer/replay", 13) == 0) {
                 forgive(talk, golden_get(name), "time\xcf", 8);
         }
         if (strcmp(name, "answer/verify") == 0 || strcmp(name, "answer/replay-end") == 0) {
@@ -222,6 +223,22 @@ static void ask_about_the_rest(struct talk *talk, struct peer *bob)
         hear(talk, "applied/redo");
 }
 
+static void give_names(struct talk *talk)
+{
+        (void)peer_expect(&talk->peer, SCN_MESSAGE_delta);
+        say(talk, "tag");
+        hear(talk, "answer/tag");
+        say(talk, "tags");
+        hear(talk, "answer/tags");
+        say(talk, "blame");
+        hear(talk, "answer/blame");
+        say(talk, "restore");
+        hear(talk, "applied/restore");
+        (void)peer_expect(&talk->peer, SCN_MESSAGE_delta);
+        say(talk, "fork");
+        hear(talk, "answer/fork");
+}
+
 /* Bob edits what Ann has locked, under the number that his client has not used yet. */
 static void be_locked_out(struct talk *talk, struct peer *bob)
 {
@@ -266,6 +283,7 @@ SCN_TEST(golden, is_what_a_server_says)
         edit_and_view(&talk);
         be_refused(&talk, &bob);
         ask_about_the_rest(&talk, &bob);
+        give_names(&talk);
         peer_close(&bob);
         peer_close(&talk.peer);
         hub_finish(&talk.hub);

@@ -272,6 +272,96 @@ SCN_TEST(output, of_all_sessions_has_a_limit_at_which_views_and_questions_wait_t
         hub_finish(&hub);
 }
 
+/* Each could otherwise have the whole document under way. */
+SCN_TEST(output, of_all_sessions_has_a_limit_for_questions_about_the_present_too)
+{
+        enum {
+                ASKERS = 6
+        };
+        static const enum scn_message_kind kinds[] = {SCN_MESSAGE_tree, SCN_MESSAGE_who};
+        const size_t limit = 64u << 10;
+        struct hub hub;
+        struct peer ann;
+        struct peer askers[ASKERS];
+        struct scn_message message;
+        fill(&hub, &ann);
+        peer_close(&ann);
+        hub_stop(&hub);
+        hub.output_bytes_max = limit;
+        hub_restart(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        for (uint32_t i = 0; i < ASKERS; i++) {
+                peer_open(&askers[i], &hub, 2 + i, "asker", "test");
+                askers[i].does_not_read = true;
+        }
+        for (uint32_t i = 0; i < ASKERS; i++) {
+                scn_message_init(&message, kinds[i / 4]);
+                message.as.tree.request = 7;
+                peer_send(&askers[i], &message);
+                cr_assert_eq(askers[i].session->outbox_bytes > 0, i == 0, "asker %u", i);
+        }
+        cr_assert_gt(hub.server->output_bytes, limit);
+        edit(&ann, scene_rename(2, "renamed"));
+        uint32_t answered_count = 0;
+        for (uint32_t i = 0; i < ASKERS * ASKERS; i++) {
+                askers[i % ASKERS].does_not_read = false;
+                while (peer_receive(&askers[i % ASKERS], &message)) {
+                        answered_count += message.kind == SCN_MESSAGE_answer && !message.as.answer.more;
+                }
+        }
+        cr_assert_eq(answered_count, ASKERS);
+        for (uint32_t i = 0; i < ASKERS; i++) {
+                peer_close(&askers[i]);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+/* Who has many questions and reads fast would have all of the room. */
+SCN_TEST(output, that_is_scarce_goes_to_all_who_wait_in_turn)
+{
+        enum {
+                ASKERS = 3,
+                QUESTIONS = 12
+        };
+        struct hub hub;
+        struct peer ann;
+        struct peer askers[ASKERS];
+        uint32_t answered[ASKERS] = {0};
+        struct scn_slice slices[64];
+        struct scn_message message;
+        fill(&hub, &ann);
+        peer_close(&ann);
+        hub_stop(&hub);
+        hub.output_bytes_max = 64u << 10;
+        hub_restart(&hub);
+        for (uint32_t i = 0; i < ASKERS; i++) {
+                peer_open(&askers[i], &hub, 2 + i, "asker", "test");
+                for (uint64_t j = 0; j < QUESTIONS; j++) {
+                        scn_message_init(&message, SCN_MESSAGE_tree);
+                        message.as.tree.request = j;
+                        peer_send(&askers[i], &message);
+                }
+        }
+        for (uint32_t i = 0; i < ASKERS * QUESTIONS / 2; i++) {
+                for (uint32_t j = 0; j < ASKERS; j++) {
+                        size_t bytes = 0;
+                        const size_t count = scn_session_output(askers[j].session, slices, 64);
+                        for (size_t k = 0; k < count; k++) {
+                                bytes += slices[k].size;
+                        }
+                        answered[j] += count > 0;
+                        scn_session_sent(askers[j].session, bytes);
+                        scn_server_turn(hub.server);
+                }
+        }
+        for (uint32_t i = 0; i < ASKERS; i++) {
+                cr_assert_geq(answered[i], QUESTIONS / 2, "asker %u: %u", i, answered[i]);
+                peer_close(&askers[i]);
+        }
+        hub_finish(&hub);
+}
+
 /* Questions that were asked ahead are not answered ahead of the reader. */
 SCN_TEST(output, of_one_session_has_a_limit_however_many_questions_wait)
 {

@@ -10,6 +10,7 @@
 #include "tests/lib/test.h"
 
 #include <string.h>
+#include <time.h>
 
 /* Ann locks, Bob is in her way, Cy looks on. Nodes: 2 boat, 3 mast under it, 4 flag under that, 5 quay. */
 struct island {
@@ -400,6 +401,42 @@ SCN_TEST(lock, lasts_between_a_second_and_an_hour)
         const scn_node_id never = 99;
         live_ask_lock(&island.ann, (struct live_lock){.ids = &never, .count = 1});
         peer_expect_code(&island.ann, SCN_MESSAGE_failed, "no_node");
+        finish(&island);
+}
+
+/* The processor's time for one turn of the server, which has an edit to take. */
+static double time_turn(struct island *island, const struct scn_op *ops, uint32_t count)
+{
+        peer_edit(&island->bob, ops, count);
+        const clock_t began = clock();
+        scn_server_turn(island->hub.server);
+        const clock_t ended = clock();
+        (void)peer_expect(&island->bob, SCN_MESSAGE_applied);
+        return (double)(ended - began) / CLOCKS_PER_SEC;
+}
+
+/* An edit can have two million ops, and a node a thousand above it: a walk for each would take a minute. */
+SCN_TEST_WITH(lock, costs_an_edit_of_deep_nodes_no_walk_to_the_root_for_each_op, .timeout = 100)
+{
+        enum {
+                DEPTH = 1000,
+                OPS = 100000
+        };
+        static struct scn_op ops[OPS];
+        struct island island;
+        begin(&island);
+        for (uint32_t i = 0; i < DEPTH; i++) {
+                ops[i] = scene_add(5 + i, 100 + i, NULL);
+        }
+        peer_edit(&island.bob, ops, DEPTH);
+        (void)peer_expect(&island.bob, SCN_MESSAGE_applied);
+        for (uint32_t i = 0; i < OPS; i++) {
+                ops[i] = scene_rename(5 + DEPTH, i % 2 == 0 ? "a" : "b");
+        }
+        const double without = time_turn(&island, ops, OPS);
+        live_lock(&island.ann, 3, 0, true);
+        const double with = time_turn(&island, ops, OPS);
+        cr_assert_lt(with, 5 * without, "%g s, and %g s without locks", with, without);
         finish(&island);
 }
 

@@ -14,6 +14,7 @@
 #include "protocol/wire/columns.h"
 #include "protocol/wire/ops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void start_view(struct peer *peer, const char *root, uint32_t mask)
@@ -145,6 +146,78 @@ SCN_TEST(room, that_cannot_look_up_a_repeated_number_does_not_call_it_refused)
         cr_assert_eq(message.kind, SCN_MESSAGE_failed);
         cr_assert(message.as.failed.closes);
         cr_assert(peer_has_ended(&ann));
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+static void ask(struct peer *peer, enum scn_message_kind kind, const char *create)
+{
+        struct scn_message message;
+        scn_message_init(&message, kind);
+        message.as.documents.request = 3;
+        if (kind == SCN_MESSAGE_manage) {
+                message.as.manage.action = scene_text("create");
+                message.as.manage.document = scene_text(create);
+        }
+        peer_send(peer, &message);
+}
+
+SCN_TEST(room, a_document_is_made_or_not_whatever_allocation_fails)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        char name[32];
+        uint32_t failed_count = 0;
+        hub_start(&hub);
+        for (uint64_t nth = 1; nth <= 20; nth++) {
+                (void)snprintf(name, sizeof name, "island-%llu", (unsigned long long)nth);
+                peer_open(&ann, &hub, 1, "ann", "home");
+                /* Waits in the inbox until the list is there. */
+                ask(&ann, SCN_MESSAGE_documents, NULL);
+                ask(&ann, SCN_MESSAGE_manage, name);
+                cr_assert_eq(hub.jobs_count, 1);
+                struct scn_job *job = hub.jobs[--hub.jobs_count];
+                job->run(job);
+                scn_alloc_fail_at(nth, false);
+                job->done(job);
+                scn_alloc_fail_at(0, false);
+                while (peer_receive(&ann, &message)) {
+                        failed_count += message.kind == SCN_MESSAGE_failed && !message.as.failed.closes;
+                }
+                peer_close(&ann);
+        }
+        cr_assert_geq(failed_count, 3);
+        hub_finish(&hub);
+}
+
+/* It was sent ahead of the answer; what comes behind it is answered, too. */
+SCN_TEST(room, that_cannot_be_opened_has_edits_refused_that_were_sent_meanwhile)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_close(&ann);
+        peer_connect(&ann, &hub);
+        peer_send_bytes(&ann, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(1);
+        peer_send(&ann, &message);
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 1;
+        message.as.open.document = scene_text("nowhere");
+        peer_send(&ann, &message);
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        scn_message_init(&message, SCN_MESSAGE_ping);
+        message.as.ping.request = 2;
+        peer_send(&ann, &message);
+        peer_expect_code(&ann, SCN_MESSAGE_failed, "no_document");
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "not_open");
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_answer).as.answer.request, 2);
         peer_close(&ann);
         hub_finish(&hub);
 }
@@ -427,6 +500,11 @@ SCN_TEST(history, answers_what_the_digest_was_at_any_revision)
                                                                    "noon",
                 5};
         peer_send(&a, &message);
+        peer_expect_code(&a, SCN_MESSAGE_failed, "no_tag");
+        message.as.digest.at = (struct scn_slice){(const uint8_t *)"\xb4"
+                                                                   "2099-02-31T12:00:60+",
+                21};
+        peer_send(&a, &message);
         peer_expect_code(&a, SCN_MESSAGE_failed, "bad_time");
         peer_close(&a);
         hub_finish(&hub);
@@ -450,7 +528,6 @@ SCN_TEST(history, replays_to_the_digest_that_was_recorded_live)
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_replay);
         message.as.replay.request = 31;
-        message.as.replay.from = 0;
         peer_send(&a, &message);
         take_deltas(&a, &held);
         cr_assert_eq(scn_document_revision(held.replica), 30);

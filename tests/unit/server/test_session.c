@@ -3,6 +3,7 @@
 
 /* What a connection hears when it says something wrong. */
 
+#include "server/core.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
@@ -250,5 +251,81 @@ SCN_TEST(session, may_promise_between_a_second_and_an_hour)
                 }
                 peer_close(&peer);
         }
+        hub_finish(&hub);
+}
+
+static void send_part(struct peer *peer, uint64_t number, const char *key, bool more)
+{
+        const struct scn_op op = scene_set(1, key, scene_integer(1));
+        struct scn_buffer buffer;
+        struct scn_message message;
+        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&buffer);
+        scn_ops_encode(&packer, &op, 1);
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = number;
+        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+        message.as.edit.more = more;
+        peer_send(peer, &message);
+        scn_buffer_finish(&buffer);
+}
+
+/* Whole or not at all: the last part of an edit must not be done alone. */
+SCN_TEST(session, does_nothing_of_an_edit_of_which_a_part_was_refused)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        send_part(&ann, 1, "a", true);
+        send_part(&ann, 2, "b", true);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
+        send_part(&ann, 2, "c", false);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
+        send_part(&ann, 1, "d", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        /* An undo drops what had more to come, also under the number that was meant for it. */
+        send_part(&ann, 2, "e", true);
+        scn_message_init(&message, SCN_MESSAGE_undo);
+        message.as.undo.number = 2;
+        peer_send(&ann, &message);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
+        send_part(&ann, 3, "f", true);
+        send_part(&ann, 3, "g", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 3);
+        const struct scn_document *document = hub.server->rooms->document;
+        cr_assert_eq(scn_document_node(document, 1).properties_count, 2, "f and g, and nothing else");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, says_which_request_was_too_large)
+{
+        static char name[5000];
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        memset(name, 'x', sizeof name - 1);
+        struct scn_buffer payload;
+        struct scn_buffer frame;
+        scn_buffer_init(&payload, 8192);
+        scn_buffer_init(&frame, 8192);
+        struct scn_packer packer = scn_packer_to(&payload);
+        scn_pack_array(&packer, 3);
+        scn_pack_uint(&packer, SCN_MESSAGE_tree);
+        scn_pack_uint(&packer, 77);
+        scn_pack_cstring(&packer, name);
+        cr_assert_eq(scn_frame_append_head(&frame, payload.size), SCN_OK);
+        cr_assert_eq(scn_buffer_append(&frame, payload.data, payload.size), SCN_OK);
+        peer_send_bytes(&ann, frame.data, frame.size);
+        cr_assert(peer_receive(&ann, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_failed);
+        cr_assert_eq(message.as.failed.request, 77);
+        scn_buffer_finish(&payload);
+        scn_buffer_finish(&frame);
+        peer_close(&ann);
         hub_finish(&hub);
 }

@@ -3,6 +3,7 @@
 
 /* Undo and redo through the server's core: one behaviour at a time. At random: tests/property/test_undo.c. */
 
+#include "protocol/base/alloc.h"
 #include "server/author.h"
 #include "server/core.h"
 #include "tests/lib/hub.h"
@@ -340,6 +341,30 @@ SCN_TEST(undo, leaves_a_transform_alone_under_another_parent_and_a_move_where_ot
         close_two(&hub, &ann, &ben);
 }
 
+/* The transform goes back first, and then counts as another's again, as it did before the step. */
+SCN_TEST(undo, of_a_step_that_moved_and_transformed_what_others_had_placed_takes_back_both)
+{
+        struct hub hub;
+        struct peer ann, ben;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        peer_open(&ben, &hub, 2, "ben", "test");
+        (void)edit(&ann, scene_add(1, 50, "boat"));
+        (void)edit(&ann, scene_add(1, 51, "oar"));
+        (void)edit(&ben, scene_translate(3, 1, 1, 1));
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        (void)edit_in(&ann, 5, scene_move(3, 2));
+        (void)edit_in(&ann, 5, scene_translate(3, 2, 2, 2));
+        send_undo(&ann, (struct wish){.count = 1});
+        const struct scn_message answer = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert_str_eq(summary_of(&answer), "steps 4 applied 2");
+        const struct scn_digests after = scn_document_digests(document_of(&hub));
+        cr_assert_eq(memcmp(&before, &after, sizeof after), 0);
+        peer_close(&ann);
+        peer_close(&ben);
+        hub_finish(&hub);
+}
+
 SCN_TEST(undo, of_several_steps_is_one_revision_and_stops_before_one_that_is_refused)
 {
         struct hub hub;
@@ -617,4 +642,82 @@ SCN_TEST(undo, keeps_the_last_10000_steps)
         cr_assert_eq(ann->steps.undo_count, SCN_UNDO_STEPS_MAX);
         cr_assert_eq(ann->steps.undo[0], SCN_UNDO_STEPS_MAX / 4 + 2);
         scn_authors_destroy(list);
+}
+
+/* --- Without memory --- */
+
+/* One turn in which the nth allocation fails; then there is memory again. Who was cut off comes back. */
+static void turn_without(struct hub *hub, struct peer *peer, uint64_t nth)
+{
+        scn_alloc_fail_at(nth, false);
+        scn_server_turn(hub->server);
+        scn_alloc_fail_at(0, false);
+        hub_run(hub);
+        if (peer_has_ended(peer)) {
+                peer_close(peer);
+                peer_open(peer, hub, 1, "ann", "test");
+        }
+}
+
+/* Whether the last edit was taken; it was answered, or the connection ended. */
+static bool was_taken(struct peer *peer)
+{
+        struct scn_message message;
+        bool was = false;
+        while (peer_receive(peer, &message)) {
+                was = was || message.kind == SCN_MESSAGE_applied;
+        }
+        return was;
+}
+
+/* The step would bear the name of a revision that somebody else has made. */
+SCN_TEST(undo, an_edit_that_memory_did_not_suffice_for_begins_no_gesture)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        uint32_t lost_count = 0;
+        char summary[64];
+        open_two(&hub, &ann, &ben);
+        for (uint64_t nth = 1; nth <= 40; nth++) {
+                send_grouped(&ann, scene_translate(2, (float)nth, 0, 0), nth);
+                turn_without(&hub, &ann, nth);
+                const bool is_there = was_taken(&ann);
+                lost_count += !is_there;
+                (void)edit(&ben, scene_translate(3, (float)nth, 0, 0));
+                const scn_revision revision = edit_in(&ann, nth, scene_translate(2, (float)nth, 1, 0));
+                if (!is_there) {
+                        (void)snprintf(summary, sizeof summary, "steps %llu applied 1", (unsigned long long)revision);
+                        undo(&ann, (struct wish){0}, summary);
+                }
+        }
+        cr_assert_gt(lost_count, 5);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, that_memory_did_not_suffice_for_can_be_asked_for_again)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        uint32_t lost_count = 0;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_translate(2, 1, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 3 applied 1");
+        redo(&ann, 1, "steps 3 applied 1");
+        for (uint64_t nth = 1; nth <= 40; nth++) {
+                send_undo(&ann, (struct wish){0});
+                scn_server_turn(hub.server);
+                cr_assert_eq(hub.jobs_count, 1);
+                hub.jobs[0]->run(hub.jobs[0]);
+                hub.jobs[0]->done(hub.jobs[--hub.jobs_count]);
+                turn_without(&hub, &ann, nth);
+                if (!was_taken(&ann)) {
+                        lost_count++;
+                        undo(&ann, (struct wish){0}, "steps 3 applied 1");
+                }
+                redo(&ann, 1, "steps 3 applied 1");
+        }
+        cr_assert_gt(lost_count, 5);
+        close_two(&hub, &ann, &ben);
 }

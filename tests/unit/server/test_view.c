@@ -213,3 +213,51 @@ SCN_TEST(view, is_told_what_it_missed_although_a_batch_was_in_flight_when_its_se
         peer_close(&bob);
         hub_finish(&hub);
 }
+
+/* Takes what waits for the peer, and nothing of what comes because of that. */
+static void drain_once(struct peer *peer)
+{
+        struct scn_slice slices[64];
+        const size_t count = scn_session_output(peer->session, slices, 64);
+        size_t bytes = 0;
+        for (size_t i = 0; i < count; i++) {
+                bytes += slices[i].size;
+        }
+        scn_session_sent(peer->session, bytes);
+}
+
+SCN_TEST(view, of_a_session_that_is_always_behind_gets_its_turn_like_the_others)
+{
+        enum {
+                VIEWS = 3
+        };
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        for (uint64_t i = 1; i <= VIEWS; i++) {
+                start_view(&bob, i, SCN_MASK_ALL);
+        }
+        bob.does_not_read = true;
+        for (int round = 0; round < 6; round++) {
+                op = scene_translate(2, 1 + (float)round, 2, 3);
+                peer_edit(&ann, &op, 1);
+                (void)peer_expect(&ann, SCN_MESSAGE_applied);
+                if (round > 0) {
+                        drain_once(&bob);
+                }
+        }
+        const scn_revision last = hub.server->rooms->durable;
+        for (const struct scn_view *view = bob.session->views; view != NULL; view = view->next) {
+                cr_assert_geq(view->cursor, last - VIEWS + 1, "view %llu is at %llu of %llu",
+                        (unsigned long long)view->number, (unsigned long long)view->cursor, (unsigned long long)last);
+        }
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}

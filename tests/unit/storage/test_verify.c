@@ -43,6 +43,7 @@ static const struct {
         {"UPDATE runs SET last_rev = 2047 WHERE last_number = 2048", 2047},
         {"UPDATE runs SET last_rev = 9999 WHERE last_number = 2048", 9999},
         {"UPDATE epochs SET rev = 4000 WHERE position = 1", 3100},
+        {"INSERT INTO tags VALUES ('late', 3101, 1, 'ann')", 3101},
         {"DELETE FROM records WHERE id = 5", 5},
         {"INSERT INTO records SELECT 3101, 4000, position, part, kind, node, before, after FROM records WHERE id = 1",
                 4000},

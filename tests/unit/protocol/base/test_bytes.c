@@ -3,6 +3,7 @@
 #include "tests/lib/random.h"
 #include "tests/lib/test.h"
 
+#include "protocol/base/alloc.h"
 #include "protocol/base/bytes.h"
 
 #include <string.h>
@@ -41,6 +42,18 @@ SCN_TEST(buffer, appends_nothing_without_an_address)
         cr_assert_eq(scn_buffer_append(&buffer, NULL, 0), SCN_OK);
         cr_assert_eq(buffer.size, 0);
         scn_buffer_finish(&buffer);
+}
+
+SCN_TEST(slice, copied_has_bytes_of_its_own_also_if_it_has_none)
+{
+        const uint8_t bytes[] = {1, 2, 3};
+        struct scn_slice copy = {NULL, 7};
+        cr_assert(scn_slice_copy((struct scn_slice){bytes, 3}, &copy));
+        cr_assert(copy.data != bytes && copy.size == 3 && memcmp(copy.data, bytes, 3) == 0);
+        scn_free((void *)copy.data);
+        cr_assert(scn_slice_copy((struct scn_slice){NULL, 0}, &copy));
+        cr_assert(copy.data != NULL && copy.size == 0);
+        scn_free((void *)copy.data);
 }
 
 SCN_TEST(buffer, fills_to_its_maximum_and_refuses_one_byte_more)

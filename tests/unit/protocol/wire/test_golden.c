@@ -355,8 +355,8 @@ SCN_TEST(golden, questions)
         expect_message("log", &message);
         message = make(SCN_MESSAGE_replay);
         message.as.replay.request = 9;
-        message.as.replay.from = 1;
-        message.as.replay.to = 2;
+        message.as.replay.from = (struct scn_slice){(const uint8_t *)"\x01", 1};
+        message.as.replay.to = (struct scn_slice){(const uint8_t *)"\x02", 1};
         message.as.replay.node = by_uid(BOAT);
         message.as.replay.mask = SCN_MASK_TRANSFORM;
         expect_message("replay", &message);
@@ -366,6 +366,27 @@ SCN_TEST(golden, questions)
         message = make(SCN_MESSAGE_backup);
         message.as.backup.request = 17;
         expect_message("backup", &message);
+        message = make(SCN_MESSAGE_tag);
+        message.as.tag.request = 20;
+        message.as.tag.name = scene_text("start");
+        message.as.tag.rev = 1;
+        expect_message("tag", &message);
+        message = make(SCN_MESSAGE_tags);
+        message.as.tags.request = 21;
+        expect_message("tags", &message);
+        message = make(SCN_MESSAGE_restore);
+        message.as.restore.number = 10;
+        message.as.restore.at = (struct scn_slice){(const uint8_t *)"\x01", 1};
+        expect_message("restore", &message);
+        message = make(SCN_MESSAGE_fork);
+        message.as.fork.request = 23;
+        message.as.fork.at = (struct scn_slice){(const uint8_t *)"\x01", 1};
+        message.as.fork.to = scene_text("older");
+        expect_message("fork", &message);
+        message = make(SCN_MESSAGE_blame);
+        message.as.blame.request = 22;
+        message.as.blame.node = by_uid(BOAT);
+        expect_message("blame", &message);
 }
 
 /* --- What the server says --- */

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* From applied edits to the journal, and from there to those who wait for it (DESIGN §4). */
+
+#include "server/batch.h"
+
+#include "protocol/base/alloc.h"
+#include "server/answer.h"
+#include "server/record.h"
+
+#include <string.h>
+
+/* What the storage counts for a transaction or a record beside its payloads (storage/FORMAT.md). */
+#define ROW_COST 64u
+
+/* --- Its memory --- */
+
+/* A transaction while its bytes may still move: offsets into the batch's buffer. */
+struct scn_draft {
+        scn_revision revision;
+        int64_t time_us;
+        struct scn_uid client;
+        uint64_t number;
+        uint64_t group;
+        uint64_t step;
+        enum scn_cause cause;
+        size_t author, author_size;
+        size_t hash;
+        size_t digest;
+        size_t answer, answer_size;
+        size_t records_first, records_count;
+};
+
+struct scn_draft_record {
+        uint32_t kind;
+        struct scn_uid node;
+        size_t before, before_size;
+        size_t after_size;
+};
+
+void scn_batch_destroy(struct scn_batch *batch)
+{
+        if (batch == NULL) {
+                return;
+        }
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                scn_shared_bytes_unref(batch->entries[i].answer);
+                scn_free(batch->entries[i].steps);
+        }
+        scn_ops_finish(&batch->ops);
+        scn_buffer_finish(&batch->answer);
+        scn_buffer_finish(&batch->bytes);
+        scn_free(batch->drafts);
+        scn_free(batch->records);
+        scn_free(batch->entries);
+        scn_free(batch->transactions);
+        scn_free(batch->journal_records);
+        scn_free(batch);
+}
+
+struct scn_batch *scn_batch_create(struct scn_room *room)
+{
+        struct scn_batch *batch = scn_alloc_zero(1, sizeof *batch);
+        if (batch != NULL) {
+                batch->room = room;
+                scn_buffer_init(&batch->bytes, SIZE_MAX / 2);
+                scn_buffer_init(&batch->answer, SCN_MESSAGE_BYTES_MAX);
+        }
+        return batch;
+}
+
+void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session)
+{
+        for (size_t i = 0; batch != NULL && i < batch->entries_count; i++) {
+                if (batch->entries[i].session == session) {
+                        batch->entries[i].session = NULL;
+                }
+        }
+}
+
+/* --- What is applied --- */
+
+static size_t put(struct scn_batch *batch, const void *bytes, size_t size, enum scn_error *error)
+{
+        const size_t at = batch->bytes.size;
+        if (*error == SCN_OK) {
+                *error = scn_buffer_append(&batch->bytes, bytes, size);
+        }
+        return at;
+}
+
+static enum scn_error put_record(
+        struct scn_batch *batch, const struct scn_taken *taken, const struct scn_change *change)
+{
+        struct scn_draft_record record = {.kind = change->kind, .node = change->uid, .before = batch->bytes.size};
+        struct scn_record_own own;
+        if (taken->op_steps != NULL) {
+                own = (struct scn_record_own){taken->op_steps[change->op], taken->edit.ops[change->op].writers};
+        }
+        const enum scn_error error = scn_record_encode(batch->room->document, change,
+                taken->op_steps != NULL ? &own : NULL, &batch->bytes, &record.before_size);
+        if (error != SCN_OK) {
+                return error;
+        }
+        record.after_size = batch->bytes.size - record.before - record.before_size;
+        if (!scn_grow((void **)&batch->records, &batch->records_capacity, sizeof *batch->records,
+                    batch->records_count + 1, SIZE_MAX)) {
+                return SCN_E_NO_MEMORY;
+        }
+        batch->records[batch->records_count++] = record;
+        return SCN_OK;
+}
+
+static enum scn_error put_records(
+        struct scn_batch *batch, const struct scn_taken *taken, const struct scn_changes *changes)
+{
+        enum scn_error error = SCN_OK;
+        for (uint32_t i = 0; i < scn_changes_count(changes) && error == SCN_OK; i++) {
+                error = put_record(batch, taken, scn_changes_get(changes, i));
+        }
+        return error;
+}
+
+/* Times rise, also when the clock does not. */
+static int64_t next_time(struct scn_room *room)
+{
+        const int64_t now = (int64_t)room->server->options.utc_us(room->server->options.data);
+        room->last_time_us = now > room->last_time_us ? now : room->last_time_us + 1;
+        return room->last_time_us;
+}
+
+/* Writes the transaction of an applied edit. The answer's payload is what a repeat gets. */
+static enum scn_error draft_transaction(
+        struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
+{
+        struct scn_room *room = batch->room;
+        const struct scn_digests digests = scn_document_digests(room->document);
+        enum scn_error error = SCN_OK;
+        struct scn_draft draft = {
+                .revision = scn_changes_revision(changes),
+                .client = taken->session->client,
+                .number = taken->number,
+                .group = taken->group == SCN_ABSENT ? 0 : taken->group,
+                .step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step,
+                .cause = taken->cause,
+                .author_size = taken->session->author_size,
+                .answer_size = answer.size,
+                .records_first = batch->records_count,
+        };
+        draft.author = put(batch, taken->session->author, draft.author_size, &error);
+        draft.hash = put(batch, &taken->hash, sizeof taken->hash, &error);
+        draft.digest = put(batch, &digests, sizeof digests, &error);
+        draft.answer = put(batch, answer.data, answer.size, &error);
+        if (error == SCN_OK) {
+                error = put_records(batch, taken, changes);
+        }
+        draft.records_count = batch->records_count - draft.records_first;
+        if (error == SCN_OK &&
+                !scn_grow((void **)&batch->drafts, &batch->drafts_capacity, sizeof *batch->drafts,
+                        batch->drafts_count + 1, SIZE_MAX)) {
+                error = SCN_E_NO_MEMORY;
+        }
+        if (error != SCN_OK) {
+                batch->records_count = draft.records_first;
+                return error;
+        }
+        draft.time_us = next_time(room);
+        batch->drafts[batch->drafts_count++] = draft;
+        batch->mask |= scn_changes_mask(changes);
+        return SCN_OK;
+}
+
+static bool push_entry(struct scn_batch *batch, struct scn_entry entry)
+{
+        if (entry.answer == NULL ||
+                !scn_grow((void **)&batch->entries, &batch->entries_capacity, sizeof *batch->entries,
+                        batch->entries_count + 1, SIZE_MAX)) {
+                scn_shared_bytes_unref(entry.answer);
+                scn_free(entry.steps);
+                return false;
+        }
+        batch->entries[batch->entries_count++] = entry;
+        entry.session->answers_due++;
+        return true;
+}
+
+void scn_batch_add_refused(
+        struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_refusal *refusal)
+{
+        const struct scn_entry entry = {
+                .session = taken->session,
+                .answer = scn_answer_encode_refused(taken->number, error, refusal),
+                .number = taken->number,
+        };
+        if (!push_entry(batch, entry)) {
+                scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        }
+}
+
+/* What the author can take back once this is published; noting it must not fail then. */
+static enum scn_error note_entry(struct scn_batch *batch, const struct scn_taken *taken,
+        const struct scn_changes *changes, struct scn_entry *entry)
+{
+        entry->changes = NULL;
+        entry->author = scn_session_author(taken->session);
+        entry->cause = taken->cause;
+        entry->step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step;
+        if (entry->author == NULL ||
+                !scn_author_reserve(
+                        entry->author, batch->entries_count + 1 + batch->steps_count + taken->steps_count)) {
+                return SCN_E_NO_MEMORY;
+        }
+        batch->steps_count += taken->steps_count;
+        if (taken->steps_count > 0) {
+                entry->steps = scn_alloc_zero(taken->steps_count, sizeof *entry->steps);
+                if (entry->steps == NULL) {
+                        return SCN_E_NO_MEMORY;
+                }
+                memcpy(entry->steps, taken->steps, taken->steps_count * sizeof *entry->steps);
+                entry->steps_count = taken->steps_count;
+        }
+        return SCN_OK;
+}
+
+/* NULL: it is an undo or redo. */
+static const struct scn_edit *edit_of(const struct scn_taken *taken)
+{
+        return taken->op_steps == NULL ? &taken->edit : NULL;
+}
+
+/* What was applied gets its transaction and its answer, or is taken back and refused. */
+bool scn_batch_add(
+        struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
+{
+        struct scn_document *document = batch->room->document;
+        struct scn_entry entry = {.session = taken->session, .number = taken->number, .is_accepted = true};
+        enum scn_error error = note_entry(batch, taken, changes, &entry);
+        if (error == SCN_OK) {
+                error = draft_transaction(batch, taken, changes, answer);
+        }
+        if (error != SCN_OK) {
+                scn_free(entry.steps);
+                scn_document_take_back(document, changes);
+                scn_batch_add_refused(batch, taken, error, NULL);
+                return false;
+        }
+        entry.changes = changes;
+        entry.answer = scn_answer_frame(answer);
+        if (push_entry(batch, entry)) {
+                entry.author->is_pending = entry.author->is_pending || taken->steps_count > 0;
+                scn_live_note_applied(taken->session, edit_of(taken), changes);
+                return true;
+        }
+        /* It cannot be answered, so it must not have happened. */
+        batch->drafts_count--;
+        batch->records_count = batch->drafts[batch->drafts_count].records_first;
+        scn_document_take_back(document, changes);
+        scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        return false;
+}
+
+/* Nothing changed: there is only an answer. */
+void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *taken, struct scn_slice answer)
+{
+        const struct scn_entry entry = {
+                .session = taken->session,
+                .answer = scn_answer_frame(answer),
+                .is_accepted = true,
+                .number = taken->number,
+        };
+        if (push_entry(batch, entry)) {
+                scn_live_note_applied(taken->session, edit_of(taken), NULL);
+        } else {
+                scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
+        }
+}
+
+/* --- In flight --- */
+
+static void make_transaction(struct scn_batch *batch, size_t index, struct scn_journal_record **at)
+{
+        const uint8_t *bytes = batch->bytes.data;
+        const struct scn_draft *draft = &batch->drafts[index];
+        batch->transactions[index] = (struct scn_journal_transaction){
+                .revision = draft->revision,
+                .time_us = draft->time_us,
+                .author = {bytes + draft->author, (uint32_t)draft->author_size},
+                .client = draft->client,
+                .number = draft->number,
+                .content_hash = {bytes + draft->hash, sizeof(struct scn_digest)},
+                .group = draft->group,
+                .cause = (uint32_t)draft->cause,
+                .step = draft->step,
+                .digest = {bytes + draft->digest, sizeof(struct scn_digests)},
+                .answer = {bytes + draft->answer, (uint32_t)draft->answer_size},
+                .records = *at,
+                .records_count = (uint32_t)draft->records_count,
+        };
+        for (size_t i = 0; i < draft->records_count; i++) {
+                const struct scn_draft_record *record = &batch->records[draft->records_first + i];
+                *(*at)++ = (struct scn_journal_record){
+                        .kind = record->kind,
+                        .node = record->node,
+                        .before = {bytes + record->before, (uint32_t)record->before_size},
+                        .after = {bytes + record->before + record->before_size, (uint32_t)record->after_size},
+                };
+        }
+}
+
+static bool make_transactions(struct scn_batch *batch)
+{
+        batch->transactions = scn_alloc_zero(batch->drafts_count, sizeof *batch->transactions);
+        batch->journal_records = scn_alloc_zero(batch->records_count, sizeof *batch->journal_records);
+        if (batch->transactions == NULL || batch->journal_records == NULL) {
+                return false;
+        }
+        struct scn_journal_record *at = batch->journal_records;
+        for (size_t i = 0; i < batch->drafts_count; i++) {
+                make_transaction(batch, i, &at);
+        }
+        return true;
+}
+
+static void run_batch(struct scn_job *job)
+{
+        struct scn_batch *batch = (struct scn_batch *)job;
+        batch->error = scn_journal_append(
+                batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
+        if (batch->error == SCN_OK) {
+                batch->upkeep_error = scn_journal_upkeep(batch->room->journal, &batch->fault);
+        }
+}
+
+static void note_published(struct scn_entry *entry)
+{
+        switch (entry->cause) {
+        case SCN_CAUSE_UNDO:
+                scn_author_note_undo(
+                        entry->author, entry->steps, entry->steps_count, scn_changes_revision(entry->changes));
+                break;
+        case SCN_CAUSE_REDO:
+                scn_author_note_redo(entry->author, entry->steps, entry->steps_count);
+                break;
+        case SCN_CAUSE_EDIT:
+        case SCN_CAUSE_IMPORT:
+        case SCN_CAUSE_RESTORE:
+        case SCN_CAUSE_FORK:
+        case SCN_CAUSE_COUNT:
+                scn_author_note_edit(entry->author, entry->step, scn_changes_revision(entry->changes));
+                break;
+        }
+        entry->author->is_pending = false;
+}
+
+/* Of an entry that still has a session. */
+static void answer(const struct scn_room *room, const struct scn_entry *entry)
+{
+        struct scn_session *session = entry->session;
+        session->answers_due--;
+        /* Also where nothing was left to change: it shows until a view has reached what it was judged by. */
+        if (entry->is_accepted) {
+                session->owed = room->durable;
+                session->is_behind = true;
+        }
+        scn_session_send_shared(session, entry->answer);
+}
+
+/* The publish point: acknowledgements, then deltas. */
+static void publish(struct scn_room *room, struct scn_batch *batch)
+{
+        room->durable = scn_document_revision(room->document);
+        /* Nothing is queued beyond one delta: who has not taken the last one gets a merged one later. */
+        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                session->may_send = scn_session_is_drained(session);
+        }
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                struct scn_entry *entry = &batch->entries[i];
+                if (entry->changes != NULL) {
+                        note_published(entry);
+                        scn_live_note_published(room, entry->changes);
+                        scn_document_settle(room->document, entry->changes);
+                }
+                if (entry->session != NULL) {
+                        answer(room, entry);
+                }
+        }
+        if (batch->mask != 0) {
+                scn_view_publish(room, batch->mask);
+        }
+        /* What an edit ends goes behind it, lest a node jumps back. */
+        scn_live_publish(room, batch->mask);
+        scn_room_gather(room, batch->bytes.size + ROW_COST * (batch->drafts_count + batch->records_count));
+}
+
+/* What was surely not stored never happened: taken back, newest first, and refused. */
+static void take_back(struct scn_room *room, struct scn_batch *batch)
+{
+        scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: %s: %s", (int)room->name.size,
+                (const char *)room->name.data, scn_error_text(batch->error), batch->fault.text);
+        for (size_t i = batch->entries_count; i-- > 0;) {
+                if (batch->entries[i].changes != NULL) {
+                        batch->entries[i].author->is_pending = false;
+                        scn_document_take_back(room->document, batch->entries[i].changes);
+                }
+        }
+        scn_room_close_groups(room, NULL);
+        scn_live_take_back(room);
+        const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
+        bool has_changed = false;
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                struct scn_entry *entry = &batch->entries[i];
+                /* From the first change on edits were judged by a state that never was: their answers would tell of
+                 * it. */
+                has_changed = has_changed || entry->changes != NULL;
+                if (entry->session == NULL) {
+                        continue;
+                }
+                if (has_changed) {
+                        entry->session->answers_due--;
+                        scn_answer_refused(entry->session, entry->number, error);
+                } else {
+                        answer(room, entry);
+                }
+        }
+}
+
+void scn_room_break(struct scn_room *room)
+{
+        room->is_broken = true;
+        struct scn_session *next = NULL;
+        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
+                next = session->next_in_room;
+                scn_session_end(session, SCN_E_OUTCOME_UNKNOWN, NULL);
+        }
+}
+
+static void go_on(struct scn_room *room)
+{
+        struct scn_session *next = NULL;
+        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
+                next = session->next_in_room;
+                if (room->server->is_stopping) {
+                        scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
+                        continue;
+                }
+                if (session->state == SCN_SESSION_OPEN && session->is_behind && scn_session_is_drained(session) &&
+                        scn_room_is_settled(room)) {
+                        scn_view_catch_up(session);
+                }
+                scn_session_pump(session);
+        }
+        scn_room_greet(room);
+        scn_room_ask_repeats(room);
+}
+
+static void done_batch(struct scn_job *job)
+{
+        struct scn_batch *batch = (struct scn_batch *)job;
+        struct scn_room *room = batch->room;
+        room->batch = NULL;
+        if (batch->upkeep_error != SCN_OK) {
+                scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: upkeep: %s: %s", (int)room->name.size,
+                        (const char *)room->name.data, scn_error_text(batch->upkeep_error), batch->fault.text);
+        }
+        if (batch->error == SCN_OK) {
+                publish(room, batch);
+        } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
+                take_back(room, batch); /* nothing of it is published */
+                scn_room_break(room);
+        } else {
+                take_back(room, batch);
+        }
+        scn_batch_destroy(batch);
+        go_on(room);
+        scn_room_turn(room);
+        scn_room_tick(room);
+}
+
+void scn_batch_submit(struct scn_batch *batch)
+{
+        struct scn_room *room = batch->room;
+        const struct scn_server_options *options = &room->server->options;
+        if (batch->drafts_count > 0 && make_transactions(batch)) {
+                batch->job = (struct scn_job){.run = run_batch, .done = done_batch};
+                options->submit(options->data, &batch->job);
+                return;
+        }
+        /* Nothing to store: refusals and edits that changed nothing are answered at once. */
+        room->batch = NULL;
+        if (batch->drafts_count > 0) {
+                batch->error = SCN_E_NO_MEMORY;
+                take_back(room, batch);
+        } else {
+                publish(room, batch);
+        }
+        scn_batch_destroy(batch);
+        scn_room_ask_repeats(room);
+}

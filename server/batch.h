@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_SERVER_BATCH_H
+#define SCN_SERVER_BATCH_H
+
+/* The edits of one turn (DESIGN §4): turn.c applies them one after the other and adds each; then all go to the
+ * journal in one job, and when that is done they are published, or taken back. One batch of a room is in flight. */
+
+#include "server/core.h"
+
+/* What an edit, or an undo or redo, is made of. */
+struct scn_taken {
+        struct scn_session *session;
+        uint64_t number;
+        uint64_t group;
+        struct scn_digest hash;
+        struct scn_edit edit;
+        enum scn_cause cause;
+        const scn_revision *op_steps; /* undo, redo: the step that each op is about */
+        const scn_revision *steps;    /* ... and all of them */
+        size_t steps_count;
+};
+
+/* An edit of the turn, until its batch is published. */
+struct scn_entry {
+        struct scn_session *session;     /* NULL: gone meanwhile */
+        struct scn_changes *changes;     /* NULL: refused, or nothing changed */
+        struct scn_shared_bytes *answer; /* the frame to send */
+        bool is_accepted;                /* it changed something, or there was nothing to change */
+        uint64_t number;
+        /* What its author can take back once it is published. */
+        struct scn_author *author; /* NULL: nothing changed */
+        enum scn_cause cause;
+        scn_revision step;
+        scn_revision *steps; /* owned; undo, redo: what it was about */
+        size_t steps_count;
+};
+
+struct scn_draft;        /* batch.c: a transaction while its bytes may still move */
+struct scn_draft_record; /* ... and a record of one */
+
+struct scn_batch {
+        struct scn_job job;
+        struct scn_room *room;
+        struct scn_buffer bytes;
+        struct scn_draft *drafts;
+        size_t drafts_count, drafts_capacity;
+        struct scn_draft_record *records;
+        size_t records_count, records_capacity;
+        struct scn_entry *entries; /* all edits of the turn, in order */
+        size_t entries_count, entries_capacity;
+        size_t steps_count; /* that its undos and redos are about */
+        uint32_t mask;
+        struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
+        struct scn_journal_record *journal_records;
+        enum scn_error error;
+        enum scn_error upkeep_error; /* nothing is lost by it */
+        struct scn_storage_fault fault;
+        /* The turn's own. */
+        struct scn_ops ops;       /* of the edit that is being taken: memory is reused from one to the next ... */
+        struct scn_buffer answer; /* ... and so is that of its answer */
+        size_t undos_count;       /* the first so many entries */
+        size_t bytes_taken;       /* of edits */
+};
+
+/* NULL: out of memory. */
+struct scn_batch *scn_batch_create(struct scn_room *room);
+void scn_batch_destroy(struct scn_batch *batch);
+
+/* What became of an edit. If it cannot even be answered, its session ends. `answer`, the message that says so, is
+ * stored with the edit and is what a repeat gets; it is borrowed.
+ *
+ * Applied: takes the changes. False: there is no memory for it; it was taken back and refused. */
+bool scn_batch_add(
+        struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer);
+/* Nothing was left to change. */
+void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *taken, struct scn_slice answer);
+/* `refusal` NULL: there is nothing to say but the error. */
+void scn_batch_add_refused(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error,
+        const struct scn_refusal *refusal);
+
+/* Takes the batch, which is the room's own: to the journal if there is something to store, else to the publish point
+ * at once. */
+void scn_batch_submit(struct scn_batch *batch);
+
+#endif

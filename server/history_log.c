@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* log and tags. */
+
+#include "server/at.h"
+#include "server/author.h"
+#include "server/history_job.h"
+
+#include <string.h>
+
+#define PART_BYTES (256u << 10)
+#define LOG_TRANSACTIONS_MAX 10000u
+#define LOG_OPS_MAX 1000u /* named of one transaction: an import of a million nodes would not fit into a message */
+
+/* --- log --- */
+
+static const char *op_name(uint32_t kind)
+{
+        static const char *const names[] = {
+#define OP_NAME(name, word) word,
+                SCN_OP_LIST(OP_NAME)
+#undef OP_NAME
+        };
+        return kind < SCN_OP_COUNT ? names[kind] : "?";
+}
+
+static void pack_transaction(struct scn_packer *packer, const struct scn_journal_transaction *transaction)
+{
+        const uint32_t named_count =
+                transaction->records_count < LOG_OPS_MAX ? transaction->records_count : LOG_OPS_MAX;
+        scn_pack_map(packer, 9);
+        scn_history_pack(packer, "rev", transaction->revision);
+        scn_history_pack(packer, "time", (uint64_t)transaction->time_us);
+        scn_pack_cstring(packer, "author");
+        scn_pack_text(packer, transaction->author);
+        scn_pack_cstring(packer, "client");
+        scn_pack_uid(packer, transaction->client);
+        scn_history_pack(packer, "number", transaction->number);
+        scn_history_pack(packer, "group", transaction->group);
+        scn_pack_cstring(packer, "cause");
+        scn_pack_cstring(packer, scn_history_cause(transaction->cause));
+        scn_history_pack(packer, "changes", transaction->records_count);
+        scn_pack_cstring(packer, "ops");
+        scn_pack_array(packer, named_count);
+        for (uint32_t i = 0; i < named_count; i++) {
+                scn_pack_map(packer, 2);
+                scn_pack_cstring(packer, "op");
+                scn_pack_cstring(packer, op_name(transaction->records[i].kind));
+                scn_pack_cstring(packer, "uid");
+                scn_pack_uid(packer, transaction->records[i].node);
+        }
+}
+
+static bool is_wanted(const struct scn_history_job *job, const struct scn_message_log *log,
+        const struct scn_journal_transaction *transaction)
+{
+        if (log->author.data != NULL &&
+                (log->author.size != transaction->author.size ||
+                        memcmp(log->author.data, transaction->author.data, log->author.size) != 0)) {
+                return false;
+        }
+        if (log->group != SCN_ABSENT && log->group != transaction->group) {
+                return false;
+        }
+        bool has_node = scn_uid_is_none(job->node);
+        for (uint32_t i = 0; i < transaction->records_count && !has_node; i++) {
+                has_node = scn_uid_equal(transaction->records[i].node, job->node);
+        }
+        return has_node;
+}
+
+/* Gathers rows and sends them behind their count. */
+struct part {
+        struct scn_buffer rows;
+        struct scn_packer packer;
+        uint32_t count;
+};
+
+static void begin_part(struct part *part)
+{
+        scn_buffer_init(&part->rows, SCN_MESSAGE_BYTES_MAX - 64);
+        part->packer = scn_packer_to(&part->rows);
+}
+
+static void flush_part(struct scn_answers *answers, struct part *part, bool more)
+{
+        struct scn_buffer body;
+        scn_buffer_init(&body, SCN_MESSAGE_BYTES_MAX - 64);
+        struct scn_packer packer = scn_packer_to(&body);
+        scn_pack_array(&packer, part->count);
+        if (part->count > 0) {
+                scn_pack_raw(&packer, (struct scn_slice){part->rows.data, (uint32_t)part->rows.size});
+        }
+        packer.error = part->packer.error != SCN_OK ? part->packer.error : packer.error;
+        scn_answers_add(answers, &packer, more);
+        scn_buffer_finish(&body);
+        scn_buffer_reset(&part->rows);
+        part->count = 0;
+}
+
+/* The revisions that were asked for, from..to; none: to < from. */
+static enum scn_error find_range(struct scn_history_job *job, struct scn_journal *journal,
+        const struct scn_message_log *log, scn_revision *from_out, scn_revision *to_out)
+{
+        enum scn_error error = SCN_OK;
+        scn_revision at;
+        *from_out = log->from == SCN_ABSENT ? 1 : log->from;
+        *to_out = log->to == SCN_ABSENT || log->to == 0 ? SCN_REVISION_MAX : log->to;
+        if (log->since.data != NULL) {
+                error = scn_at_find(journal, log->since, &at, &job->fault);
+                *from_out = error == SCN_OK && at >= *from_out ? at + 1 : *from_out;
+        }
+        if (error == SCN_OK && log->until.data != NULL) {
+                error = scn_at_find(journal, log->until, &at, &job->fault);
+                *to_out = error == SCN_OK && at < *to_out ? at : *to_out;
+        }
+        return error;
+}
+
+void scn_history_log(struct scn_history_job *job, struct scn_journal *journal, const struct scn_message_log *log)
+{
+        struct scn_answers *answers = &job->answers;
+        uint64_t left =
+                log->limit == SCN_ABSENT || log->limit > LOG_TRANSACTIONS_MAX ? LOG_TRANSACTIONS_MAX : log->limit;
+        scn_revision next;
+        scn_revision to;
+        struct part part = {.count = 0};
+        uint32_t count = 1;
+        const enum scn_error error = find_range(job, journal, log, &next, &to);
+        if (error != SCN_OK) {
+                scn_answers_fail(answers, error);
+                return;
+        }
+        begin_part(&part);
+        while (left > 0 && count > 0 && next <= to && answers->error == SCN_OK) {
+                const struct scn_journal_range range = {.from = next, .to = to};
+                struct scn_journal_page *page = NULL;
+                scn_answers_fail(answers, scn_journal_read(journal, &range, &page, &job->fault));
+                count = answers->error == SCN_OK ? scn_journal_page_count(page) : 0;
+                for (uint32_t i = 0; i < count && left > 0; i++) {
+                        const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
+                        next = transaction->revision + 1;
+                        if (!is_wanted(job, log, transaction)) {
+                                continue;
+                        }
+                        pack_transaction(&part.packer, transaction);
+                        part.count++;
+                        left--;
+                        if (part.rows.size > PART_BYTES) {
+                                flush_part(answers, &part, true);
+                        }
+                }
+                scn_journal_page_destroy(page);
+        }
+        flush_part(answers, &part, false);
+        scn_buffer_finish(&part.rows);
+}
+
+/* --- tags --- */
+
+static void pack_tag(struct scn_packer *packer, const struct scn_journal_tag *tag)
+{
+        scn_pack_map(packer, 4);
+        scn_pack_cstring(packer, "name");
+        scn_pack_text(packer, tag->name);
+        scn_history_pack(packer, "rev", tag->revision);
+        scn_history_pack(packer, "time", (uint64_t)tag->time_us);
+        scn_pack_cstring(packer, "author");
+        scn_pack_text(packer, tag->author);
+}
+
+void scn_history_tags(struct scn_history_job *job, struct scn_journal *journal)
+{
+        struct scn_answers *answers = &job->answers;
+        struct scn_journal_tags tags;
+        const enum scn_error error = scn_journal_list_tags(journal, &tags, &job->fault);
+        if (error != SCN_OK) {
+                scn_answers_fail(answers, error);
+                return;
+        }
+        struct part part = {.count = 0};
+        begin_part(&part);
+        for (size_t i = 0; i < tags.count && answers->error == SCN_OK; i++) {
+                pack_tag(&part.packer, &tags.entries[i]);
+                part.count++;
+                if (part.rows.size > PART_BYTES) {
+                        flush_part(answers, &part, true);
+                }
+        }
+        flush_part(answers, &part, false);
+        scn_buffer_finish(&part.rows);
+        scn_journal_tags_finish(&tags);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "server/restore.h"
+
+#include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
+#include "protocol/base/uid.h"
+#include "server/at.h"
+#include "server/restore_plan.h"
+#include "server/room_open.h"
+
+#include <string.h>
+
+/* Prepared so often while others edit; then they wait. */
+#define PREPARED_FREELY 2u
+
+struct scn_restore {
+        uint32_t prepared_count;
+        scn_revision prepared_for;
+        scn_revision at;
+        bool is_whole; /* the document, not a subtree of it */
+        enum scn_error error;
+        struct scn_document *past; /* the ops borrow from it */
+        struct scn_ops ops;
+        struct scn_buffer summary;
+};
+
+struct restore_job {
+        struct scn_job job;
+        struct scn_server *server;
+        struct scn_room *room; /* whose turns wait; NULL: they do not */
+        uint64_t session;
+        struct scn_slice name; /* owned, like at */
+        struct scn_slice at;
+        struct scn_uid node; /* none: the whole document */
+        struct scn_document_options options;
+        struct scn_restore *restore; /* owned while the job is under way */
+        struct scn_storage_fault fault;
+        struct scn_storage_fault damaged;
+};
+
+/* What was prepared, for another time. */
+static void empty(struct scn_restore *restore)
+{
+        scn_ops_finish(&restore->ops);
+        restore->ops = (struct scn_ops){0};
+        scn_document_destroy(restore->past);
+        restore->past = NULL;
+}
+
+void scn_restore_destroy(struct scn_restore *restore)
+{
+        if (restore != NULL) {
+                empty(restore);
+                scn_buffer_finish(&restore->summary);
+                scn_free(restore);
+        }
+}
+
+/* --- On a worker --- */
+
+static enum scn_error make(
+        struct restore_job *job, struct scn_journal *journal, scn_revision revision, struct scn_document **document_out)
+{
+        enum scn_error error =
+                scn_document_restore(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
+        if (error == SCN_OK && revision > 0) {
+                error = scn_replay(journal, *document_out, revision, &job->fault);
+        }
+        if (error == SCN_OK && scn_document_revision(*document_out) != revision) {
+                error = SCN_E_CORRUPT;
+        }
+        return error;
+}
+
+static enum scn_error plan(struct restore_job *job, const struct scn_document *present)
+{
+        struct scn_restore *restore = job->restore;
+        const struct scn_uid root = scn_document_node(present, scn_document_root(present)).uid;
+        const struct scn_restore_plan plan = {
+                .past = restore->past,
+                .present = present,
+                .top = restore->is_whole ? root : job->node,
+        };
+        if (scn_document_find_uid(restore->past, plan.top) == 0 || scn_document_find_uid(present, plan.top) == 0) {
+                return SCN_E_NO_NODE;
+        }
+        return scn_restore_plan(&plan, &restore->ops);
+}
+
+static enum scn_error prepare(struct restore_job *job, struct scn_journal *journal)
+{
+        struct scn_restore *restore = job->restore;
+        struct scn_document *present = NULL;
+        enum scn_error error = scn_at_find(journal, job->at, &restore->at, &job->fault);
+        if (error == SCN_OK && restore->at > restore->prepared_for) {
+                error = SCN_E_FUTURE;
+        }
+        if (error == SCN_OK) {
+                error = make(job, journal, restore->at, &restore->past);
+        }
+        if (error == SCN_OK) {
+                error = make(job, journal, restore->prepared_for, &present);
+        }
+        if (error == SCN_OK) {
+                error = plan(job, present);
+        }
+        scn_document_destroy(present);
+        return error;
+}
+
+static void run_restore(struct scn_job *base)
+{
+        struct restore_job *job = (struct restore_job *)base;
+        const struct scn_journal_options reading = {.mode = SCN_JOURNAL_READ};
+        struct scn_journal *journal = NULL;
+        job->restore->error = scn_journal_open(job->server->storage, job->name, &reading, &journal, &job->fault);
+        if (job->restore->error == SCN_OK) {
+                job->restore->error = prepare(job, journal);
+        }
+        scn_journal_close(journal);
+}
+
+/* --- Back on the loop --- */
+
+static void destroy_job(struct restore_job *job)
+{
+        scn_restore_destroy(job->restore);
+        scn_free((void *)job->name.data);
+        scn_free((void *)job->at.data);
+        scn_free(job);
+}
+
+static void done_restore(struct scn_job *base)
+{
+        struct restore_job *job = (struct restore_job *)base;
+        struct scn_session *session = scn_server_find_session(job->server, job->session);
+        struct scn_room *room = job->room;
+        if (job->fault.text[0] != '\0' || job->damaged.text[0] != '\0') {
+                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: restore: %s%s", (int)job->name.size,
+                        (const char *)job->name.data, job->fault.text, job->damaged.text);
+        }
+        scn_server_end_history_job(job->server);
+        if (room != NULL) {
+                room->jobs_count--;
+        }
+        if (session != NULL) {
+                session->is_asking = false;
+                session->restore = job->restore;
+                job->restore = NULL;
+                scn_session_pump(session);
+        }
+        destroy_job(job);
+        if (room != NULL) {
+                scn_room_turn(room);
+                scn_room_greet(room);
+                scn_room_ask_repeats(room);
+                scn_room_tick(room);
+        }
+}
+
+static void no_random(void *data, uint8_t *bytes, size_t size)
+{
+        (void)data;
+        memset(bytes, 0, size);
+}
+
+/* Takes the session's restore along. False: out of memory; it has stayed. */
+static bool submit(struct scn_session *session, const struct scn_message_restore *message, struct scn_uid node)
+{
+        struct scn_server *server = session->server;
+        struct scn_restore *restore = session->restore;
+        struct restore_job *job = scn_alloc_zero(1, sizeof *job);
+        if (job == NULL) {
+                return false;
+        }
+        if (!scn_slice_copy(session->room->name, &job->name) || !scn_slice_copy(message->at, &job->at)) {
+                destroy_job(job);
+                return false;
+        }
+        empty(restore);
+        restore->prepared_for = session->room->durable;
+        job->job = (struct scn_job){.run = run_restore, .done = done_restore};
+        job->server = server;
+        job->session = session->number;
+        job->node = node;
+        job->options = (struct scn_document_options){.limits = server->options.limits, .random = no_random};
+        job->restore = restore;
+        session->restore = NULL;
+        session->is_asking = true;
+        if (restore->prepared_count++ >= PREPARED_FREELY) {
+                job->room = session->room;
+                job->room->jobs_count++;
+        }
+        scn_server_begin_history_job(server);
+        server->options.submit(server->options.data, &job->job);
+        return true;
+}
+
+static enum scn_restore_state refuse(struct scn_session *session, enum scn_error error, enum scn_error *error_out)
+{
+        scn_restore_destroy(session->restore);
+        session->restore = NULL;
+        *error_out = error;
+        return SCN_RESTORE_REFUSED;
+}
+
+/* The node must be there now, and then: that the worker sees. None: all. */
+static enum scn_error find_node(
+        const struct scn_session *session, const struct scn_message_restore *message, struct scn_uid *node_out)
+{
+        const struct scn_document *document = session->room->document;
+        scn_node_id id;
+        *node_out = (struct scn_uid){{0}};
+        if (message->node.kind == SCN_REF_NONE) {
+                return SCN_OK;
+        }
+        const enum scn_error error = scn_document_find(document, &message->node, &id);
+        if (error == SCN_OK) {
+                *node_out = scn_document_node(document, id).uid;
+        }
+        return error;
+}
+
+static bool begin(struct scn_session *session, bool is_whole)
+{
+        struct scn_restore *restore = scn_alloc_zero(1, sizeof *restore);
+        if (restore != NULL) {
+                scn_buffer_init(&restore->summary, 256);
+                restore->is_whole = is_whole;
+        }
+        session->restore = restore;
+        return restore != NULL;
+}
+
+enum scn_restore_state scn_restore_prepare(
+        struct scn_session *session, const struct scn_message_restore *message, enum scn_error *error_out)
+{
+        const struct scn_room *room = session->room;
+        struct scn_uid node;
+        /* What this connection has sent before must be durable, and what is restored over too. */
+        if (session->answers_due > 0 || scn_document_revision(room->document) != room->durable) {
+                return SCN_RESTORE_WAITS;
+        }
+        if (session->restore != NULL && session->restore->error != SCN_OK) {
+                return refuse(session, session->restore->error, error_out);
+        }
+        if (session->restore != NULL && session->restore->past != NULL &&
+                session->restore->prepared_for == room->durable) {
+                return SCN_RESTORE_READY;
+        }
+        if (!scn_server_has_history_job(session->server)) {
+                return SCN_RESTORE_WAITS;
+        }
+        enum scn_error error = find_node(session, message, &node);
+        if (error == SCN_OK && session->restore == NULL && !begin(session, message->node.kind == SCN_REF_NONE)) {
+                error = SCN_E_NO_MEMORY;
+        }
+        if (error == SCN_OK && !submit(session, message, node)) {
+                error = SCN_E_NO_MEMORY;
+        }
+        return error == SCN_OK ? SCN_RESTORE_WAITS : refuse(session, error, error_out);
+}
+
+/* --- Applying --- */
+
+static enum scn_error pack_summary(struct scn_restore *restore, const struct scn_changes *changes)
+{
+        scn_buffer_reset(&restore->summary);
+        struct scn_packer packer = scn_packer_to(&restore->summary);
+        scn_pack_map(&packer, 2);
+        scn_pack_cstring(&packer, "restored");
+        scn_pack_uint(&packer, restore->at);
+        scn_pack_cstring(&packer, "applied");
+        scn_pack_uint(&packer, scn_changes_count(changes));
+        return packer.error;
+}
+
+/* The whole document must now be, bit for bit, what it was. */
+static bool is_as_it_was(const struct scn_restore *restore, const struct scn_document *document)
+{
+        const struct scn_digests was = scn_document_digests(restore->past);
+        const struct scn_digests is = scn_document_digests(document);
+        return !restore->is_whole || memcmp(&was, &is, sizeof was) == 0;
+}
+
+enum scn_error scn_restore_apply(struct scn_session *session, struct scn_changes **changes_out,
+        struct scn_edit *edit_out, struct scn_slice *summary_out, struct scn_refusal *refusal_out)
+{
+        struct scn_restore *restore = session->restore;
+        struct scn_document *document = session->room->document;
+        SCN_ASSERT(scn_document_revision(document) == restore->prepared_for);
+        *edit_out = (struct scn_edit){
+                .ops = restore->ops.ops, .ops_count = (uint32_t)restore->ops.count, .client = session->client};
+        enum scn_error error = scn_document_apply(document, edit_out, changes_out, refusal_out);
+        if (error != SCN_OK) {
+                refusal_out->op = 0; /* the ops are not the client's */
+                return error;
+        }
+        /* Somebody else's lock refuses it like an edit. */
+        error = scn_lock_check(session, *changes_out, refusal_out);
+        if (error == SCN_OK) {
+                *refusal_out = (struct scn_refusal){.field = SCN_FIELD_COUNT};
+                error = is_as_it_was(restore, document) ? pack_summary(restore, *changes_out) : SCN_E_CORRUPT;
+        }
+        if (error != SCN_OK) {
+                refusal_out->op = 0;
+                scn_document_take_back(document, *changes_out);
+                return error;
+        }
+        *summary_out = (struct scn_slice){restore->summary.data, (uint32_t)restore->summary.size};
+        return SCN_OK;
+}
