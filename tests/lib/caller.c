@@ -59,7 +59,10 @@ bool caller_receive(struct caller *caller, struct scn_message *message_out)
         while (!scn_frame_reader_next(&caller->reader, &payload, &error)) {
                 uint8_t bytes[65536];
                 cr_assert_eq(error, SCN_OK);
-                const ssize_t size = recv(caller->descriptor, bytes, sizeof bytes, 0);
+                ssize_t size;
+                do {
+                        size = recv(caller->descriptor, bytes, sizeof bytes, 0);
+                } while (size < 0 && errno == EINTR); /* it was stopped and went on */
                 if (size <= 0) {
                         return false;
                 }

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE /* unshare, usleep, the socket calls under -std=c11 */
+
+/* The real daemon among peers that do not read, break off, are many, or are there no more without saying so.
+ *
+ * SCN_STOPPED_S: for how many seconds the stopped readers are stopped besides the time that the writer takes. */
+
+#include "tests/lib/caller.h"
+#include "tests/lib/live.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/serve.h"
+#include "tests/lib/test.h"
+
+#include <net/if.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct scn_op write_value(char *room, size_t size, uint32_t round)
+{
+        struct scn_buffer value;
+        memset(room, 'a' + (int)(round % 26), size);
+        scn_buffer_init(&value, size + 8);
+        struct scn_packer packer = scn_packer_to(&value);
+        scn_pack_text(&packer, (struct scn_slice){(const uint8_t *)room, (uint32_t)size});
+        memcpy(room, value.data, value.size);
+        const struct scn_slice packed = {(const uint8_t *)room, (uint32_t)value.size};
+        scn_buffer_finish(&value);
+        return scene_set(1, "value", packed);
+}
+
+static scn_revision read_to(struct caller *caller, scn_revision wanted, uint32_t *deltas_out)
+{
+        scn_revision to = 0;
+        struct scn_message message;
+        while (to < wanted) {
+                if (!caller_receive(caller, &message) || message.kind == SCN_MESSAGE_failed) {
+                        return 0;
+                }
+                if (message.kind == SCN_MESSAGE_delta && !message.as.delta.more) {
+                        to = message.as.delta.to;
+                        (*deltas_out)++;
+                }
+        }
+        return to;
+}
+
+/* --- Who does not read --- */
+
+#define STOPPED 12u
+#define VALUES 300u
+#define VALUE_BYTES 60000u
+/* Twelve readers, 18 MB each, were it queued; what there may be is a delta each, and what the kernel lends. */
+#define GROWTH_KIB (64u << 10)
+#define NO_PROGRESS_S 30u
+
+enum fate {
+        FATE_MERGED, /* it came to the end by far fewer deltas than there were edits */
+        FATE_NOT_MERGED,
+        FATE_ENDED, /* with the reason */
+        FATE_LOST,
+};
+
+/* Its receive buffer is small, lest the kernels keep all of it. */
+static int connect_small(const struct serve *serve, enum serve_listener listener)
+{
+        const int descriptor = serve_connect(serve, listener);
+        const int bytes = 65536;
+        cr_assert_eq(setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes), 0);
+        return descriptor;
+}
+
+static _Noreturn void read_all(const struct serve *serve, enum serve_listener listener, uint32_t client, int ready)
+{
+        struct caller caller;
+        struct scn_message message;
+        uint32_t deltas = 0;
+        scn_revision to = 0;
+        caller_begin(&caller, connect_small(serve, listener), client, "reader");
+        (void)caller_open(&caller, "stage");
+        caller_view(&caller, 5);
+        (void)caller_expect(&caller, SCN_MESSAGE_delta);
+        if (write(ready, "", 1) != 1) {
+                _exit(FATE_LOST);
+        }
+        while (to < VALUES) {
+                if (!caller_receive(&caller, &message)) {
+                        _exit(FATE_LOST);
+                }
+                if (message.kind == SCN_MESSAGE_failed) {
+                        const struct scn_slice code = message.as.failed.code;
+                        _exit(code.size == 6 && memcmp(code.data, "silent", 6) == 0 ? FATE_ENDED : FATE_LOST);
+                }
+                if (message.kind == SCN_MESSAGE_delta && !message.as.delta.more) {
+                        to = message.as.delta.to;
+                        deltas++;
+                }
+        }
+        _exit(deltas < VALUES * 2 / 3 ? FATE_MERGED : FATE_NOT_MERGED);
+}
+
+static void start_readers(const struct serve *serve, enum serve_listener listener, pid_t *readers)
+{
+        int ready[2];
+        cr_assert_eq(pipe(ready), 0);
+        for (uint32_t i = 0; i < STOPPED; i++) {
+                readers[i] = fork();
+                cr_assert_geq(readers[i], 0);
+                if (readers[i] == 0) {
+                        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails while it is stopped */
+                        read_all(serve, listener, 100 + i, ready[1]);
+                }
+        }
+        for (uint32_t i = 0; i < STOPPED; i++) {
+                char one;
+                cr_assert_eq(read(ready[0], &one, 1), 1); /* of any of them */
+        }
+        for (uint32_t i = 0; i < STOPPED; i++) {
+                cr_assert_eq(kill(readers[i], SIGSTOP), 0);
+        }
+        (void)close(ready[0]);
+        (void)close(ready[1]);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+        const uint64_t left = *(const uint64_t *)a;
+        const uint64_t right = *(const uint64_t *)b;
+        return (left > right) - (left < right);
+}
+
+/* Writes all values; returns the time in which 99 of 100 were acknowledged and seen by a healthy reader. */
+static uint64_t write_all(struct caller *writer, struct caller *healthy)
+{
+        static char room[VALUE_BYTES + 8];
+        static uint64_t times_ms[VALUES];
+        uint32_t deltas = 0;
+        for (uint32_t i = 0; i < VALUES; i++) {
+                const uint64_t began_ms = scn_daemon_now_ms();
+                const struct scn_op op = write_value(room, VALUE_BYTES, i);
+                caller_edit(writer, i + 1, &op, 1);
+                cr_assert_eq(caller_await(writer, i + 1), i + 1);
+                cr_assert_eq(read_to(healthy, i + 1, &deltas), i + 1);
+                times_ms[i] = scn_daemon_now_ms() - began_ms;
+        }
+        qsort(times_ms, VALUES, sizeof times_ms[0], compare_times);
+        return times_ms[VALUES * 99 / 100];
+}
+
+static void bear_stopped_readers(enum serve_listener listener)
+{
+        const char *text = getenv("SCN_STOPPED_S");
+        const unsigned stopped_s = text == NULL ? 0 : (unsigned)atol(text);
+        struct serve serve;
+        struct caller writer;
+        struct caller healthy;
+        pid_t readers[STOPPED];
+        serve_begin(&serve);
+        caller_begin(&writer, serve_connect(&serve, SERVE_UNIX), 1, "writer");
+        (void)caller_open(&writer, "stage");
+        caller_begin(&healthy, serve_connect(&serve, SERVE_TCP), 2, "healthy");
+        (void)caller_open(&healthy, "stage");
+        caller_view(&healthy, 5);
+        start_readers(&serve, listener, readers);
+        const uint64_t before_kib = scn_daemon_memory_kib(&serve.daemon);
+        cr_expect_lt(write_all(&writer, &healthy), 1000, "the healthy do not suffer");
+        (void)sleep(stopped_s);
+        cr_expect_lt(scn_daemon_status_kib(&serve.daemon, "VmHWM"), before_kib + GROWTH_KIB);
+        for (uint32_t i = 0; i < STOPPED; i++) {
+                int status;
+                cr_assert_eq(kill(readers[i], SIGCONT), 0);
+                cr_assert_eq(waitpid(readers[i], &status, 0), readers[i]);
+                cr_expect_eq(status, (stopped_s > NO_PROGRESS_S + 5 ? FATE_ENDED : FATE_MERGED) << 8, "reader %u: %d",
+                        i, status >> 8);
+        }
+        caller_end(&writer);
+        caller_end(&healthy);
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(peers, that_are_stopped_cost_little_and_get_one_merged_delta_over_tcp, .timeout = 300)
+{
+        bear_stopped_readers(SERVE_TCP);
+}
+
+SCN_TEST_WITH(peers, that_are_stopped_cost_little_and_get_one_merged_delta_over_a_unix_socket, .timeout = 300)
+{
+        bear_stopped_readers(SERVE_UNIX);
+}
+
+/* --- Who breaks off --- */
+
+#define RESETS 60u
+
+/* Goes with a reset, in the middle of an edit, with deltas under way to it. */
+static void break_off(const struct serve *serve, enum serve_listener listener, uint32_t client)
+{
+        const struct linger hard = {.l_onoff = 1, .l_linger = 0};
+        struct caller caller;
+        struct scn_message message;
+        struct scn_buffer payload;
+        struct scn_buffer frame;
+        caller_begin(&caller, serve_connect(serve, listener), client, "breaker");
+        (void)caller_open(&caller, "stage");
+        caller_view(&caller, 5);
+        scn_buffer_init(&payload, 1024);
+        scn_buffer_init(&frame, 1024);
+        scn_message_init(&message, SCN_MESSAGE_ping);
+        message.as.ping.request = 9;
+        caller_send(&caller, &message);
+        /* A frame of which the end never comes. */
+        cr_assert_eq(scn_message_encode(&message, &payload), SCN_OK);
+        cr_assert_eq(scn_frame_append_head(&frame, 500), SCN_OK);
+        cr_assert_eq(scn_buffer_append(&frame, payload.data, payload.size), SCN_OK);
+        (void)caller_send_bytes(caller.descriptor, frame.data, frame.size);
+        scn_buffer_finish(&payload);
+        scn_buffer_finish(&frame);
+        cr_assert_eq(setsockopt(caller.descriptor, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
+        caller_end(&caller);
+}
+
+SCN_TEST_WITH(peers, that_reset_amid_a_message_disturb_nobody, .timeout = 120)
+{
+        static char room[VALUE_BYTES + 8];
+        struct serve serve;
+        struct caller writer;
+        struct caller reader;
+        uint32_t deltas = 0;
+        serve_begin(&serve);
+        caller_begin(&writer, serve_connect(&serve, SERVE_TCP), 1, "writer");
+        (void)caller_open(&writer, "stage");
+        caller_begin(&reader, serve_connect(&serve, SERVE_UNIX), 2, "reader");
+        (void)caller_open(&reader, "stage");
+        caller_view(&reader, 5);
+        for (uint32_t i = 0; i < RESETS; i++) {
+                const struct scn_op op = write_value(room, VALUE_BYTES, i);
+                caller_edit(&writer, i + 1, &op, 1);
+                break_off(&serve, (enum serve_listener)(i % SERVE_LISTENERS_COUNT), 100 + i);
+                cr_assert_eq(caller_await(&writer, i + 1), i + 1);
+                cr_assert_eq(read_to(&reader, i + 1, &deltas), i + 1);
+        }
+        cr_expect_eq(caller_count_nodes(&writer), 1);
+        caller_end(&writer);
+        caller_end(&reader);
+        serve_finish(&serve);
+}
+
+/* --- Who are many --- */
+
+#define MANY 1000u
+#define CALLER_KIB 64u
+
+static void raise_descriptors(void)
+{
+        struct rlimit limit;
+        cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = limit.rlim_max;
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        cr_assert_geq(limit.rlim_max, MANY + 100, "too few descriptors are allowed here");
+}
+
+SCN_TEST_WITH(peers, may_be_a_thousand_with_a_view_each, .timeout = 120)
+{
+        static struct caller callers[MANY];
+        struct serve serve;
+        struct caller writer;
+        raise_descriptors();
+        serve_begin(&serve);
+        caller_begin(&writer, serve_connect(&serve, SERVE_UNIX), 1, "writer");
+        (void)caller_open(&writer, "stage");
+        const uint64_t before_kib = scn_daemon_memory_kib(&serve.daemon);
+        for (uint32_t i = 0; i < MANY; i++) {
+                const int descriptor = serve_connect(&serve, (enum serve_listener)(i % SERVE_LISTENERS_COUNT));
+                caller_begin(&callers[i], descriptor, 100 + i, "reader");
+                (void)caller_open(&callers[i], "stage");
+                caller_view(&callers[i], 5);
+        }
+        for (uint32_t round = 1; round <= 5; round++) {
+                const struct scn_op op = scene_translate(1, (float)round, 0, 0);
+                caller_edit(&writer, round, &op, 1);
+                cr_assert_eq(caller_await(&writer, round), round);
+                for (uint32_t i = 0; i < MANY; i++) {
+                        uint32_t deltas = 0;
+                        cr_assert_eq(read_to(&callers[i], round, &deltas), round);
+                }
+        }
+        cr_expect_lt(scn_daemon_memory_kib(&serve.daemon), before_kib + MANY * CALLER_KIB);
+        for (uint32_t i = 0; i < MANY; i++) {
+                caller_end(&callers[i]);
+        }
+        caller_end(&writer);
+        serve_finish(&serve);
+}
+
+/* --- Who is there no more --- */
+
+static void say_hello(struct caller *caller, int descriptor, uint32_t client, const char *author, uint64_t ping)
+{
+        struct scn_message message;
+        *caller = (struct caller){.descriptor = descriptor};
+        scn_frame_reader_init(&caller->reader);
+        caller->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
+        cr_assert(caller_send_bytes(caller->descriptor, scn_preface, SCN_PREFACE_BYTES));
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(client);
+        message.as.hello.name = scene_text(author);
+        message.as.hello.ping = ping;
+        caller_send(caller, &message);
+        (void)caller_open(caller, "stage");
+}
+
+static void show_and_lock(struct caller *caller)
+{
+        struct scn_message message;
+        struct scn_buffer nodes;
+        const struct scn_node_ref root = scene_id(1);
+        scn_message_init(&message, SCN_MESSAGE_presence);
+        message.as.presence.map = live_map("x", 1);
+        caller_send(caller, &message);
+        scn_buffer_init(&nodes, 64);
+        struct scn_packer packer = scn_packer_to(&nodes);
+        scn_pack_array(&packer, 1);
+        scn_pack_ref(&packer, &root);
+        scn_message_init(&message, SCN_MESSAGE_lock);
+        message.as.lock.request = 7;
+        message.as.lock.nodes = (struct scn_slice){nodes.data, (uint32_t)nodes.size};
+        caller_send(caller, &message);
+        (void)caller_expect(caller, SCN_MESSAGE_answer);
+        scn_buffer_finish(&nodes);
+}
+
+/* A network of one's own, that can be taken away. */
+static bool have_network(void)
+{
+        return unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+}
+
+static void set_loopback(bool is_up)
+{
+        struct ifreq request = {.ifr_name = "lo"};
+        const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        cr_assert_geq(descriptor, 0);
+        cr_assert_eq(ioctl(descriptor, SIOCGIFFLAGS, &request), 0);
+        request.ifr_flags = (short)(is_up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
+        cr_assert_eq(ioctl(descriptor, SIOCSIFFLAGS, &request), 0);
+        (void)close(descriptor);
+}
+
+struct seen {
+        bool has_presence;
+        bool has_lock;
+};
+
+static void watch(struct caller *watcher, struct seen *seen)
+{
+        struct live_told told;
+        const struct scn_message message = caller_expect(watcher, SCN_MESSAGE_live);
+        live_read(&message, &told);
+        for (size_t i = 0; i < told.presences_count; i++) {
+                seen->has_presence = told.presences[i].map.data != NULL;
+        }
+        for (size_t i = 0; i < told.locks_count; i++) {
+                seen->has_lock = told.locks[i].author.data != NULL;
+        }
+}
+
+/* Nothing comes over the network any more, not even that it is over. */
+SCN_TEST_WITH(peers, that_are_cut_off_are_gone_within_two_intervals_with_all_they_showed, .timeout = 120)
+{
+        const unsigned interval_ms = 1000;
+        const unsigned grace_ms = 10000;
+        struct serve serve;
+        struct caller watcher;
+        struct caller ghost;
+        struct scn_message message;
+        struct seen seen = {false, false};
+        if (!have_network()) {
+                cr_skip_test("a network namespace cannot be had here: it takes root");
+        }
+        set_loopback(true);
+        serve_begin(&serve);
+        caller_begin(&watcher, serve_connect(&serve, SERVE_UNIX), 1, "watcher");
+        (void)caller_open(&watcher, "stage");
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = 5;
+        message.as.view.view = 1;
+        message.as.view.root = scene_id(1);
+        message.as.view.mask = SCN_MASK_STRUCTURE | SCN_MASK_VOLATILE;
+        caller_send(&watcher, &message);
+        say_hello(&ghost, serve_connect(&serve, SERVE_TCP), 2, "ghost", interval_ms / 1000);
+        show_and_lock(&ghost);
+        while (!seen.has_presence || !seen.has_lock) {
+                watch(&watcher, &seen);
+        }
+        const uint64_t began_ms = scn_daemon_now_ms();
+        set_loopback(false);
+        caller_end(&ghost);
+        while (seen.has_presence) {
+                watch(&watcher, &seen);
+        }
+        const uint64_t gone_ms = scn_daemon_now_ms() - began_ms;
+        cr_expect_gt(gone_ms, interval_ms, "that would be before it broke its promise");
+        cr_expect_lt(gone_ms, 10 * interval_ms);
+        cr_expect(seen.has_lock, "a lock outlives its session for a while");
+        while (seen.has_lock) {
+                watch(&watcher, &seen);
+        }
+        cr_expect_gt(scn_daemon_now_ms() - began_ms, grace_ms);
+        caller_end(&watcher);
+        serve_finish(&serve);
+}
+
+/* What arrives counts as life, also where it is no message yet. */
+SCN_TEST_WITH(peers, that_upload_slowly_are_not_taken_for_dead, .timeout = 120)
+{
+        static char room[VALUE_BYTES + 8];
+        static uint8_t bytes[VALUE_BYTES + 1024];
+        struct serve serve;
+        struct caller uploader;
+        struct scn_buffer sent;
+        int ends[2];
+        serve_begin(&serve);
+        say_hello(&uploader, serve_connect(&serve, SERVE_TCP), 1, "uploader", 1);
+        const struct scn_op op = write_value(room, VALUE_BYTES, 1);
+        /* The frame as caller_edit() spells it, to be sent in small pieces. */
+        cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        struct caller spelled = {.descriptor = ends[0]};
+        caller_edit(&spelled, 1, &op, 1);
+        (void)close(ends[0]);
+        scn_buffer_init(&sent, sizeof bytes);
+        ssize_t size;
+        while ((size = recv(ends[1], bytes, sizeof bytes, 0)) > 0) {
+                cr_assert_eq(scn_buffer_append(&sent, bytes, (size_t)size), SCN_OK);
+        }
+        (void)close(ends[1]);
+        for (size_t at = 0; at < sent.size;) {
+                const size_t piece = sent.size - at < 1500 ? sent.size - at : 1500;
+                cr_assert(caller_send_bytes(uploader.descriptor, sent.data + at, piece));
+                at += piece;
+                (void)usleep(100000);
+        }
+        cr_expect_eq(caller_await(&uploader, 1), 1);
+        scn_buffer_finish(&sent);
+        caller_end(&uploader);
+        serve_finish(&serve);
+}
