@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+#define _POSIX_C_SOURCE 200809L
 
 /* The daemon under load, beside the least that a server can do (relay.c): joining, fan-out, saturation, delays, world
  * queries, slow clients. The server has the first core and the load the second, as far as there are two. CPU time is
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NODES 10000u
@@ -94,7 +96,9 @@ static void fill(uint16_t port)
         sync_run_until(&only, 1, false, on_applied, has_answer, &writer);
         scn_buffer_finish(&bytes);
         sync_peer_close(&writer);
-        (void)usleep(500000); /* the checkpoint that such an edit asks for is not to be measured with what follows */
+        /* The checkpoint that such an edit asks for is not to be measured with what follows. */
+        const struct timespec pause = {.tv_nsec = 500000000};
+        (void)nanosleep(&pause, NULL);
 }
 
 /* Of no server before, for connections that were closed linger. */
