@@ -88,9 +88,10 @@ static enum scn_error read_wish(struct scn_session *session, struct scn_unpacker
         if (error == SCN_E_NO_NODE || error == SCN_E_GONE) {
                 return SCN_OK;
         }
-        wish->fields = read.fields;
+        /* What it showed before would be out of date. */
+        wish->fields = error == SCN_OK && !scn_lock_bars_preview(session, wish->id) ? read.fields : 0;
         wish->trs = read.trs;
-        *is_wanted_out = error == SCN_OK && (read.fields == 0 || !scn_lock_bars_preview(session, wish->id));
+        *is_wanted_out = error == SCN_OK;
         return error;
 }
 

@@ -245,12 +245,12 @@ static void verify_record(const struct sim *sim, const struct places *places, co
                 }
                 if (is_touched(claim, places, record)) {
                         sim_fail(sim,
-                                "revision %llu, kind %u of %.*s, asked for at %llu and answered at %llu us, writes what %s "
-                                "had locked from %llu to %llu us",
-                                (unsigned long long)transaction->revision, record->kind, (int)transaction->author.size,
-                                (const char *)transaction->author.data, (unsigned long long)wish->arrived_us,
-                                (unsigned long long)wish->answered_us, claim->author,
-                                (unsigned long long)claim->granted_us, (unsigned long long)claim->sure_us);
+                                "revision %llu, kind %u, asked for at %llu and answered at %llu us, writes what %s had "
+                                "locked from %llu to %llu us",
+                                (unsigned long long)transaction->revision, record->kind,
+                                (unsigned long long)wish->arrived_us, (unsigned long long)wish->answered_us,
+                                claim->author, (unsigned long long)claim->granted_us,
+                                (unsigned long long)claim->sure_us);
                 }
         }
 }

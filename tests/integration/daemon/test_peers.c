@@ -65,7 +65,7 @@ enum fate {
         FATE_MERGED, /* it came to the end by far fewer deltas than there were edits */
         FATE_NOT_MERGED,
         FATE_ENDED, /* with the reason */
-        FATE_LOST,
+        FATE_LOST,  /* without */
 };
 
 /* Its receive buffer is small, lest the kernels keep all of it. */
@@ -157,7 +157,7 @@ static uint64_t write_all(struct caller *writer, struct caller *healthy)
 static void bear_stopped_readers(enum serve_listener listener)
 {
         const char *text = getenv("SCN_STOPPED_S");
-        const unsigned stopped_s = text == NULL ? 0 : (unsigned)atol(text);
+        const unsigned stopped_s = text == NULL ? 0 : (unsigned)strtoul(text, NULL, 10);
         struct serve serve;
         struct caller writer;
         struct caller healthy;
@@ -177,8 +177,10 @@ static void bear_stopped_readers(enum serve_listener listener)
                 int status;
                 cr_assert_eq(kill(readers[i], SIGCONT), 0);
                 cr_assert_eq(waitpid(readers[i], &status, 0), readers[i]);
-                cr_expect_eq(status, (stopped_s > NO_PROGRESS_S + 5 ? FATE_ENDED : FATE_MERGED) << 8, "reader %u: %d",
-                        i, status >> 8);
+                /* The reason goes behind what it has not read, if there is room; it may be too late for that. */
+                const int fate = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+                const bool is_ended = fate == FATE_ENDED || fate == FATE_LOST;
+                cr_expect(stopped_s > NO_PROGRESS_S + 5 ? is_ended : fate == FATE_MERGED, "reader %u: %d", i, fate);
         }
         caller_end(&writer);
         caller_end(&healthy);

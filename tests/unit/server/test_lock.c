@@ -344,6 +344,25 @@ SCN_TEST(lock, is_given_up_by_any_session_of_its_author_and_by_nobody_else)
 
 /* --- Previews --- */
 
+/* Moved into a locked subtree it shows on, but no newer value can come: then none is better than an old one. */
+SCN_TEST(lock, a_preview_that_is_kept_from_going_on_ends)
+{
+        struct island island;
+        begin(&island);
+        live_preview(&island.bob, 4, 1);
+        cr_assert_eq(live_expect(&island.cy).previews_count, 1);
+        live_lock(&island.ann, 5, SCN_MASK_TRANSFORM, true);
+        edit(&island.cy, scene_move(4, 5));
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        (void)live_expect(&island.cy);
+        live_preview(&island.bob, 4, 2);
+        live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+        const struct live_told told = live_expect(&island.cy);
+        cr_assert_eq(told.previews_count, 1);
+        cr_assert_eq(told.previews[0].fields, 0);
+        finish(&island);
+}
+
 SCN_TEST(lock, ends_previews_of_others_and_keeps_new_ones_out_in_silence)
 {
         struct island island;
