@@ -149,7 +149,7 @@ struct scn_session {
         size_t staged_bytes;
         size_t staged_heads; /* what keeping them costs besides */
         uint64_t staged_number;
-        uint64_t torn_number; /* of an edit of which a part was refused, until its last part; 0: none */
+        uint64_t torn_number;          /* of an edit of which a part was refused, until its last part; 0: none */
         struct scn_digest staged_hash; /* of the parts so far */
         struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
         struct scn_restore *restore;   /* the same for a restore */
