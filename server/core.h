@@ -83,6 +83,7 @@ struct scn_view {
         uint64_t live_cursor;
         uint64_t live_ends; /* what ended up to here it knows: the cursor lags behind while all is told in parts */
         scn_revision live_revision;
+        scn_revision live_part_revision; /* while all is told in parts: that of the last one */
         scn_node_id live_root; /* its root's life; 0: there was none */
         uint64_t live_sent_ms;
         uint32_t live_mask; /* which of them it is to be told of */
