@@ -10,8 +10,8 @@
  * it, so that going forward through the past costs what happened in between. They stay with their room, for a while
  * and under a limit of bytes.
  *
- * All of them count against one budget; at it, the past goes first, then rooms without sessions are closed, and
- * then no document is opened any more. Only what is to be opened is refused: what is open may grow to its own limits. */
+ * All of them count against one budget; at it, the past goes first, then rooms without sessions are closed, and then
+ * no document is opened any more. Only what is to be opened is refused: what is open may grow to its own limits. */
 
 #include "server/core.h"
 
