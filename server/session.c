@@ -130,16 +130,45 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
         wake(session);
 }
 
+/* What is short needs no memory but the frame's own. NULL: it is not short, or there is no memory. */
+static struct scn_shared_bytes *frame_short(const struct scn_message *message)
+{
+        uint8_t bytes[256];
+        struct scn_buffer payload = {.data = bytes, .capacity = sizeof bytes, .size_max = sizeof bytes};
+        return scn_message_encode(message, &payload) == SCN_OK
+                ? scn_answer_frame((struct scn_slice){bytes, (uint32_t)payload.size})
+                : NULL;
+}
+
+/* What is long is encoded where it stays: behind the head of what is shared, and of the frame. */
+static struct scn_shared_bytes *frame_long(const struct scn_message *message)
+{
+        static const uint8_t front[sizeof(struct scn_shared_bytes) + SCN_FRAME_HEAD_BYTES_MAX];
+        const size_t body = message->kind == SCN_MESSAGE_answer ? message->as.answer.body.size : 0;
+        struct scn_buffer buffer;
+        struct scn_shared_bytes *shared = NULL;
+        scn_buffer_init(&buffer, sizeof front + SCN_MESSAGE_BYTES_MAX);
+        if (scn_buffer_reserve(&buffer, sizeof front + body + 64) == SCN_OK &&
+                scn_buffer_append(&buffer, front, sizeof front) == SCN_OK &&
+                scn_message_encode(message, &buffer) == SCN_OK) {
+                uint8_t head[SCN_FRAME_HEAD_BYTES_MAX];
+                const size_t size = buffer.size - sizeof front;
+                const uint32_t head_size = scn_frame_head((uint32_t)size, head);
+                uint8_t *const frame = buffer.data + sizeof(struct scn_shared_bytes);
+                memcpy(frame, head, head_size);
+                if (head_size < sizeof head) {
+                        memmove(frame + head_size, frame + sizeof head, size);
+                }
+                shared = scn_shared_bytes_take(&buffer, head_size + (uint32_t)size);
+        }
+        scn_buffer_finish(&buffer);
+        return shared;
+}
+
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message)
 {
-        struct scn_buffer payload;
-        struct scn_shared_bytes *shared = NULL;
-        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        if (scn_message_encode(message, &payload) == SCN_OK) {
-                shared = scn_answer_frame((struct scn_slice){payload.data, (uint32_t)payload.size});
-        }
-        scn_buffer_finish(&payload);
-        return shared;
+        struct scn_shared_bytes *shared = frame_short(message);
+        return shared != NULL ? shared : frame_long(message);
 }
 
 /* The stream to the client begins with the preface, whatever comes first. */

@@ -22,14 +22,25 @@ static int append(void *data, const char *bytes, size_t size)
         return packer->error == SCN_OK ? 0 : -1;
 }
 
-/* What is spelled in one byte: most of what is written. */
-static void append_byte(struct scn_packer *packer, uint8_t byte)
+/* What is written most is spelled here, in place: short heads, and what has a size known before. NULL: an error. */
+static inline uint8_t *take_room(struct scn_packer *packer, size_t size)
 {
         struct scn_buffer *buffer = packer->buffer;
-        if (packer->error == SCN_OK && buffer->size < buffer->capacity) {
-                buffer->data[buffer->size++] = byte;
-        } else {
-                (void)append(packer, (const char *)&byte, 1);
+        if (packer->error == SCN_OK && buffer->capacity - buffer->size < size) {
+                packer->error = scn_buffer_reserve(buffer, size);
+        }
+        if (packer->error != SCN_OK) {
+                return NULL;
+        }
+        buffer->size += size;
+        return buffer->data + buffer->size - size;
+}
+
+static inline void append_byte(struct scn_packer *packer, uint8_t byte)
+{
+        uint8_t *room = take_room(packer, 1);
+        if (room != NULL) {
+                *room = byte;
         }
 }
 
@@ -40,6 +51,13 @@ static void append_byte(struct scn_packer *packer, uint8_t byte)
                 msgpack_packer_init(&pk, (packer), append);                                                            \
                 (void)call(&pk, __VA_ARGS__);                                                                          \
         } while (0)
+
+/* Most significant byte first. Compilers make one store of the copy, not of four. */
+static inline void put_32(uint8_t *room, uint32_t bits)
+{
+        const uint8_t bytes[] = {(uint8_t)(bits >> 24), (uint8_t)(bits >> 16), (uint8_t)(bits >> 8), (uint8_t)bits};
+        memcpy(room, bytes, sizeof bytes);
+}
 
 void scn_pack_nil(struct scn_packer *packer)
 {
@@ -53,10 +71,18 @@ void scn_pack_bool(struct scn_packer *packer, bool value)
 
 void scn_pack_uint(struct scn_packer *packer, uint64_t value)
 {
+        uint8_t *room;
         if (value < 0x80) {
                 append_byte(packer, (uint8_t)value);
-        } else {
+        } else if (value > UINT32_MAX || value <= UINT8_MAX) {
                 PACK(packer, msgpack_pack_uint64, value);
+        } else if (value <= UINT16_MAX && (room = take_room(packer, 3)) != NULL) {
+                room[0] = 0xcd;
+                room[1] = (uint8_t)(value >> 8);
+                room[2] = (uint8_t)value;
+        } else if (value > UINT16_MAX && (room = take_room(packer, 5)) != NULL) {
+                room[0] = 0xce;
+                put_32(room + 1, (uint32_t)value);
         }
 }
 
@@ -72,20 +98,24 @@ void scn_pack_float(struct scn_packer *packer, float value)
 
 void scn_pack_floats(struct scn_packer *packer, const float *values, uint32_t count)
 {
-        uint8_t bytes[16 * 5];
-        size_t size = 0;
         SCN_ASSERT(count <= 16);
-        scn_pack_array(packer, count);
         /* All at once: an answer about a thousand nodes has 26,000 of them. */
-        for (uint32_t i = 0; i < count; i++) {
+        uint8_t *room = take_room(packer, (count < 16 ? 1 : 3) + (size_t)5 * count);
+        if (room == NULL) {
+                return;
+        }
+        if (count < 16) {
+                *room++ = (uint8_t)(0x90 | count);
+        } else {
+                memcpy(room, "\xdc\x00\x10", 3);
+                room += 3;
+        }
+        for (uint32_t i = 0; i < count; i++, room += 5) {
                 uint32_t bits;
                 memcpy(&bits, &values[i], sizeof bits);
-                bytes[size++] = 0xca;
-                for (int shift = 24; shift >= 0; shift -= 8) {
-                        bytes[size++] = (uint8_t)(bits >> shift);
-                }
+                room[0] = 0xca;
+                put_32(room + 1, bits);
         }
-        (void)append(packer, (const char *)bytes, size);
 }
 
 void scn_pack_double(struct scn_packer *packer, double value)
@@ -101,7 +131,11 @@ void scn_pack_double(struct scn_packer *packer, double value)
 
 void scn_pack_text(struct scn_packer *packer, struct scn_slice text)
 {
-        PACK(packer, msgpack_pack_str, text.size);
+        if (text.size < 0x20) {
+                append_byte(packer, (uint8_t)(0xa0 | text.size));
+        } else {
+                PACK(packer, msgpack_pack_str, text.size);
+        }
         (void)append(packer, (const char *)text.data, text.size);
 }
 
@@ -118,7 +152,12 @@ void scn_pack_bin(struct scn_packer *packer, const void *bytes, size_t size)
 
 void scn_pack_uid(struct scn_packer *packer, struct scn_uid uid)
 {
-        scn_pack_bin(packer, uid.bytes, sizeof uid.bytes);
+        uint8_t *room = take_room(packer, 2 + sizeof uid.bytes);
+        if (room != NULL) {
+                room[0] = 0xc4;
+                room[1] = sizeof uid.bytes;
+                memcpy(room + 2, uid.bytes, sizeof uid.bytes);
+        }
 }
 
 void scn_pack_ext(struct scn_packer *packer, int8_t type, const void *bytes, uint32_t size)
