@@ -93,17 +93,21 @@ int64_t scn_journal_row_sum(struct scn_checksum *checksum, const struct scn_jour
         const struct scn_slice none = {0};
         const struct scn_slice node = {row->record.node.bytes, sizeof row->record.node.bytes};
 
-        scn_checksum_integer(checksum, (int64_t)transaction->revision);
-        scn_checksum_integer(checksum, transaction->time_us);
-        scn_checksum_integer(checksum, (int64_t)transaction->number);
-        scn_checksum_integer(checksum, (int64_t)transaction->group);
-        scn_checksum_integer(checksum, transaction->cause);
-        scn_checksum_integer(checksum, (int64_t)transaction->step);
-        scn_checksum_integer(checksum, transaction->records_count);
-        scn_checksum_integer(checksum, row->journal_bytes);
-        scn_checksum_integer(checksum, row->has_inline ? row->record.kind : 0);
-        scn_checksum_integer(checksum, row->has_records ? row->first_record : 0);
-        scn_checksum_integer(checksum, row->has_records ? row->records_checksum : 0);
+        const int64_t integers[] = {
+                (int64_t)transaction->revision,
+                transaction->time_us,
+                (int64_t)transaction->number,
+                (int64_t)transaction->group,
+                transaction->cause,
+                (int64_t)transaction->step,
+                transaction->records_count,
+                row->journal_bytes,
+                row->has_inline ? row->record.kind : 0,
+                row->has_records ? row->first_record : 0,
+                row->has_records ? row->records_checksum : 0,
+        };
+
+        scn_checksum_integers(checksum, integers, sizeof integers / sizeof integers[0]);
         scn_checksum_bytes(checksum, (struct scn_slice){transaction->client.bytes, sizeof transaction->client.bytes});
         scn_checksum_bytes(checksum, scn_journal_present(transaction->author));
         scn_checksum_bytes(checksum, scn_journal_present(transaction->content_hash));
