@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What history costs (DESIGN §10): making it, beside raw SQLite; opening a document by the length of its history, with checkpoints and without,
- * going back in it, replaying it, and what making a checkpoint does to those who edit.
+/* What history costs (DESIGN §10): making it, beside raw SQLite; opening a document by the length of its history, with
+ * checkpoints and without, going back in it, replaying it, and what making a checkpoint does to those who edit.
  *
  * usage: bench_history [DIRECTORY [NODES]]     (default: the working directory, which should be on a disk; 1000000)
  *
