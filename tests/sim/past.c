@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A moment: mostly a revision that is known to be there, sometimes a tag, which may not. *revision_out is 0 for tags. */
+/* A moment: mostly a revision that is known to be there, sometimes a tag, which may not be. *revision_out is 0 for
+ * tags. */
 static void write_moment(struct sim_author *author, char text[24], scn_revision *revision_out)
 {
         static const char *const tags[] = {"first", "x", "release one", "none"};
