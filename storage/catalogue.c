@@ -262,6 +262,86 @@ enum scn_error scn_storage_rename(const struct scn_storage *storage, struct scn_
         return move_file(storage, &from, &to, fault);
 }
 
+/* ---------------------------------------------------------------- replacing */
+
+static void name_next(const char *file, struct place *next)
+{
+        snprintf(next->file.text, sizeof next->file.text, SCN_STORAGE_NEXT_PREFIX "%.*s",
+                (int)(sizeof next->file.text - sizeof SCN_STORAGE_NEXT_PREFIX), file);
+}
+
+enum scn_error scn_storage_finish_replacing(
+        const struct scn_storage *storage, const char *file, struct scn_storage_fault *fault)
+{
+        struct place next = {.directory_fd = storage->directory_fd};
+        struct place place = {.directory_fd = storage->directory_fd};
+
+        name_next(file, &next);
+        snprintf(place.file.text, sizeof place.file.text, "%s", file);
+        if (!exists(place.directory_fd, place.file.text))
+                return move_file(storage, &next, &place, fault);
+        scn_file_remove_database(next.directory_fd, next.file.text);
+        return SCN_OK;
+}
+
+/* Brings the old document back if it has left its place; then what was to replace it goes. */
+static void take_back(
+        const struct scn_storage *storage, struct scn_slice name, const struct place *next, const struct place *place)
+{
+        if (!exists(place->directory_fd, place->file.text) && scn_storage_undelete(storage, name, NULL) != SCN_OK)
+                return; /* the new one stays, and the next opening of the directory gives it its name */
+        scn_file_remove_database(next->directory_fd, next->file.text);
+}
+
+enum scn_error scn_storage_replace(const struct scn_storage *storage, struct scn_journal *journal,
+        struct scn_slice name, int64_t now_us, struct scn_storage_fault *fault)
+{
+        struct place draft = {.directory_fd = storage->directory_fd};
+        struct place next = {.directory_fd = storage->directory_fd};
+        struct place place = {.directory_fd = storage->directory_fd};
+        enum scn_error error = scn_storage_name_to_file(name, &place.file, fault);
+
+        SCN_ASSERT(journal->draft[0] != '\0');
+        memcpy(draft.file.text, journal->draft, sizeof journal->draft);
+        if (error == SCN_OK)
+                error = scn_journal_note_name(journal, name, fault);
+        scn_journal_close(journal);
+        if (error != SCN_OK) {
+                scn_file_remove_database(storage->directory_fd, draft.file.text);
+                return error;
+        }
+        /* From the trash on there must be no moment at which nothing says what is to have the name. */
+        const bool had_old = exists(place.directory_fd, place.file.text);
+        name_next(place.file.text, &next);
+        error = move_file(storage, &draft, &next, fault);
+        if (error == SCN_OK)
+                error = scn_storage_delete(storage, name, now_us, fault);
+        if (error == SCN_E_NO_DOCUMENT)
+                error = SCN_OK;
+        if (error == SCN_OK)
+                error = move_file(storage, &next, &place, fault);
+        if (error != SCN_OK) {
+                scn_file_remove_database(storage->directory_fd, draft.file.text);
+                if (had_old)
+                        take_back(storage, name, &next, &place);
+                else
+                        scn_file_remove_database(next.directory_fd, next.file.text);
+        }
+        return error;
+}
+
+enum scn_error scn_storage_file_name(
+        struct scn_slice name, char text_out[SCN_STORAGE_FILE_NAME_TEXT_BYTES], struct scn_storage_fault *fault)
+{
+        struct scn_storage_file_name file;
+        const enum scn_error error = scn_storage_name_to_file(name, &file, fault);
+
+        if (error == SCN_OK)
+                snprintf(text_out, SCN_STORAGE_FILE_NAME_TEXT_BYTES, "%.*s", SCN_STORAGE_FILE_NAME_TEXT_BYTES - 1,
+                        file.text);
+        return error;
+}
+
 enum scn_error scn_storage_purge(
         const struct scn_storage *storage, int64_t now_us, uint32_t *removed_out, struct scn_storage_fault *fault)
 {

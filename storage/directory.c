@@ -59,6 +59,26 @@ static void remove_drafts(const struct scn_storage *storage)
         closedir(stream);
 }
 
+/* Documents that were about to take the place of others. */
+static enum scn_error finish_replacing(const struct scn_storage *storage, struct scn_storage_fault *fault)
+{
+        const size_t prefix = strlen(SCN_STORAGE_NEXT_PREFIX), suffix = SCN_STORAGE_SUFFIX_BYTES;
+        DIR *stream = open_stream(storage->directory_fd);
+        struct dirent *entry;
+        enum scn_error error = SCN_OK;
+
+        if (stream == NULL)
+                return SCN_OK;
+        while (error == SCN_OK && (entry = readdir(stream)) != NULL) {
+                const size_t size = strlen(entry->d_name);
+                if (strncmp(entry->d_name, SCN_STORAGE_NEXT_PREFIX, prefix) == 0 && size > prefix + suffix &&
+                        strcmp(entry->d_name + size - suffix, SCN_STORAGE_SUFFIX) == 0)
+                        error = scn_storage_finish_replacing(storage, entry->d_name + prefix, fault);
+        }
+        closedir(stream);
+        return error;
+}
+
 /* Nothing is made inside before the lock is ours: whoever is refused has changed nothing. */
 static enum scn_error open_locked(struct scn_storage *storage, struct scn_storage_fault *fault)
 {
@@ -73,7 +93,7 @@ static enum scn_error open_locked(struct scn_storage *storage, struct scn_storag
         if (storage->trash_fd < 0)
                 return scn_fault_set_errno(fault, errno, "open the trash in", storage->path);
         remove_drafts(storage);
-        return SCN_OK;
+        return finish_replacing(storage, fault);
 }
 
 static enum scn_error open_directory(const char *path, struct scn_storage *storage, struct scn_storage_fault *fault)

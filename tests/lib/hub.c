@@ -87,19 +87,27 @@ void hub_start(struct hub *hub)
         hub_restart(hub);
 }
 
+bool hub_step(struct hub *hub)
+{
+        scn_server_turn(hub->server);
+        if (hub->jobs_count == 0) {
+                return false;
+        }
+        struct scn_job *job = hub->jobs[0];
+        hub->jobs_count--;
+        memmove(&hub->jobs[0], &hub->jobs[1], hub->jobs_count * sizeof hub->jobs[0]);
+        job->run(job);
+        hub->utc_us += 100;
+        job->done(job);
+        return true;
+}
+
 void hub_run(struct hub *hub)
 {
         for (int i = 0; i < 100000; i++) {
-                scn_server_turn(hub->server);
-                if (hub->jobs_count == 0) {
+                if (!hub_step(hub)) {
                         return;
                 }
-                struct scn_job *job = hub->jobs[0];
-                hub->jobs_count--;
-                memmove(&hub->jobs[0], &hub->jobs[1], hub->jobs_count * sizeof hub->jobs[0]);
-                job->run(job);
-                hub->utc_us += 100;
-                job->done(job);
         }
         cr_assert(false, "the server never comes to rest");
 }

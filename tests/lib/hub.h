@@ -32,6 +32,8 @@ void hub_start(struct hub *hub);
 void hub_restart(struct hub *hub);
 /* Ends the server in an orderly way and removes the directory. */
 void hub_finish(struct hub *hub);
+/* A turn and one job; false: there was none. */
+bool hub_step(struct hub *hub);
 /* Runs jobs and turns until nothing is left to do. */
 void hub_run(struct hub *hub);
 /* Like a kill: nothing is flushed, sessions are gone. What was submitted and has not run never runs. */
