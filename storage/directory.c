@@ -92,8 +92,29 @@ static enum scn_error open_locked(struct scn_storage *storage, struct scn_storag
                 openat(storage->directory_fd, SCN_STORAGE_TRASH_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (storage->trash_fd < 0)
                 return scn_fault_set_errno(fault, errno, "open the trash in", storage->path);
+        /* Before anything is moved there, the trash must outlast a loss of power. */
+        if (fsync(storage->directory_fd) < 0)
+                return scn_fault_set_errno(fault, errno, "sync the directory", storage->path);
         remove_drafts(storage);
         return finish_replacing(storage, fault);
+}
+
+/* A directory that was just made is there after a loss of power only if the one around it has been synced. Whether an
+ * earlier process came so far is not known; and not everybody may look into the one around. */
+static enum scn_error sync_parent(const struct scn_storage *storage, struct scn_storage_fault *fault)
+{
+        char parent[SCN_STORAGE_PATH_SIZE];
+        const char *slash = strrchr(storage->path, '/');
+
+        SCN_ASSERT(slash != NULL);
+        snprintf(parent, sizeof parent, "%.*s/", (int)(slash - storage->path), storage->path);
+        const int fd = openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return SCN_OK;
+        const int result = fsync(fd);
+        const int reason = errno;
+        close(fd);
+        return result == 0 ? SCN_OK : scn_fault_set_errno(fault, reason, "sync the directory around", storage->path);
 }
 
 static enum scn_error open_directory(const char *path, struct scn_storage *storage, struct scn_storage_fault *fault)
@@ -105,7 +126,8 @@ static enum scn_error open_directory(const char *path, struct scn_storage *stora
         storage->directory_fd = open(storage->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (storage->directory_fd < 0)
                 return scn_fault_set_errno(fault, errno, "open the data directory", storage->path);
-        return open_locked(storage, fault);
+        const enum scn_error error = sync_parent(storage, fault);
+        return error == SCN_OK ? open_locked(storage, fault) : error;
 }
 
 enum scn_error scn_storage_open(const char *path, struct scn_storage **storage_out, struct scn_storage_fault *fault)

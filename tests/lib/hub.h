@@ -31,6 +31,8 @@ struct hub {
 /* Starts on a fresh directory, or again on the one that is there. */
 void hub_start(struct hub *hub);
 void hub_restart(struct hub *hub);
+/* The same where the disk may refuse; false: it has. */
+bool hub_try_restart(struct hub *hub);
 /* Ends the server in an orderly way and removes the directory. */
 void hub_finish(struct hub *hub);
 /* A turn and one job; false: there was none. */
