@@ -46,6 +46,8 @@
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
 #define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
+#define SCN_ADOPTS_MAX 4u  /* files that are being received: each has a part in memory and all of it on the disk */
+#define SCN_FILE_BYTES_MAX (UINT64_C(64) << 30) /* of such a file */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
 #define SCN_PING_S_MAX 3600u      /* of what a client may promise */
@@ -178,6 +180,8 @@ struct scn_session {
         uint32_t answers_size;            /* ... so far */
 
         struct scn_backup_stream *backup; /* being sent; NULL: none */
+        struct scn_adopt *adopt;          /* a file that is being received; NULL: none */
+        uint64_t torn_file;               /* request of one that failed before its last part, until that; or ABSENT */
 
         struct scn_live_entry *presence;  /* in the room's list; NULL: none */
         struct scn_live_entry **previews; /* by node id */
@@ -192,6 +196,7 @@ struct scn_session {
 struct scn_batch;          /* batch.h */
 struct scn_checkpoint_job; /* upkeep.c */
 struct scn_backup_stream;  /* backup.c */
+struct scn_adopt;          /* adopt.c */
 struct scn_past;           /* memory.h */
 struct scn_live;           /* live.h */
 struct scn_live_entry;
@@ -254,6 +259,8 @@ struct scn_server {
         uint32_t history_jobs_count; /* of these, questions about the past */
         uint32_t checkpoint_jobs_count;
         uint32_t backups_count;
+        struct scn_adopt *adopts; /* list */
+        uint32_t adopts_count;
         uint64_t purge_at_ms; /* when the trash is looked through */
         size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
         bool has_starved;     /* a session waits for that to become less */

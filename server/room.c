@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "protocol/scene/digest.h"
+#include "server/adopt.h"
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/live.h"
@@ -329,7 +330,8 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
         struct scn_server *server = session->server;
         struct scn_room *room = scn_server_find_room(server, name);
         session->open_request = request;
-        if (room != NULL && (room->state == SCN_ROOM_CLOSING || room->is_broken)) {
+        if ((room != NULL && (room->state == SCN_ROOM_CLOSING || room->is_broken)) ||
+                scn_adopt_is_replacing(server, name)) {
                 session->state = SCN_SESSION_KNOWN;
                 scn_session_fail(session, request, SCN_E_BUSY, "the document is just being closed");
                 return;

@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "server/adopt.h"
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/restore.h"
@@ -30,6 +31,7 @@ struct scn_session *scn_session_create(struct scn_server *server, void *transpor
         session->began_ms = scn_server_now_ms(server);
         session->progress_ms = session->began_ms;
         session->heard_ms = session->began_ms;
+        session->torn_file = SCN_ABSENT;
         scn_frame_reader_init(&session->reader);
         session->next = server->sessions;
         if (server->sessions != NULL) {
@@ -74,6 +76,7 @@ void scn_session_destroy(struct scn_session *session)
 {
         struct scn_server *server = session->server;
         scn_backup_forget(session);
+        scn_adopt_forget(session);
         scn_room_leave(session);
         free_queue(session->inbox_first);
         free_queue(session->staged_first);

@@ -496,7 +496,7 @@ static void bench_delay(void)
         const double median = scn_bench_median("ours, durable when it is seen", ours, TIMES, "us", SCN_BENCH_NO_BUDGET);
         const double relayed = scn_bench_median("the relay", relay, TIMES, "us", SCN_BENCH_NO_BUDGET);
         scn_bench_row(
-                "what is left for one commit (bench_storage) and 0.1 ms", median - relayed, "us", SCN_BENCH_NO_BUDGET);
+                "what is left for one commit (bench_history) and 0.1 ms", median - relayed, "us", SCN_BENCH_NO_BUDGET);
 }
 
 /* --- Questions --- */
