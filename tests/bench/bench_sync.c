@@ -346,10 +346,11 @@ static void bench_observers(uint32_t count, double budget, double once_ns)
         double percent[ROUNDS];
         double bytes = 0;
         char text[80];
-        start_side(&sides[0], false, count);
-        start_side(&sides[1], true, count);
+        start_side(&sides[0], false, 0);
         grow_journal(&sides[0]);
-        sync_run(sides[0].all, count + 1, 1e9, false, NULL, NULL);
+        connect_peers(&sides[0], count);
+        sides[0].all[count] = &sides[0].writer;
+        start_side(&sides[1], true, count);
         for (int i = 0; i < ROUNDS; i++) {
                 const struct fan_out ours_once = fan_out(&sides[0], count, 1, 60, seconds / 3);
                 relay[i] = fan_out(&sides[1], count, 1, 60, seconds / 3).cpu_ns / 1e3;
