@@ -57,18 +57,20 @@ static void pack_limits(struct scn_packer *packer, const struct scn_server_optio
 }
 
 /* Where no login is configured the author is the name stated, or made of the client's uid (DESIGN §8). */
-static void take_author(struct scn_session *session, struct scn_slice name)
+static bool take_author(struct scn_session *session, struct scn_slice name)
 {
-        if (name.data != NULL && name.size > 0) {
-                memcpy(session->author, name.data, name.size);
-                session->author_size = name.size;
-                return;
+        char guest[6 + SCN_UID_TEXT_LENGTH + 1] = "guest-";
+        struct scn_slice copy;
+        if (name.data == NULL || name.size == 0) {
+                scn_uid_format(session->client, guest + 6);
+                name = (struct scn_slice){(const uint8_t *)guest, sizeof guest - 1};
         }
-        char uid[SCN_UID_TEXT_LENGTH + 1];
-        scn_uid_format(session->client, uid);
-        memcpy(session->author, "guest-", 6);
-        memcpy(session->author + 6, uid, SCN_UID_TEXT_LENGTH);
-        session->author_size = 6 + SCN_UID_TEXT_LENGTH;
+        if (!scn_slice_copy(name, &copy)) {
+                return false;
+        }
+        session->author = copy.data;
+        session->author_size = copy.size;
+        return true;
 }
 
 static void handle_hello(struct scn_session *session, const struct scn_message_hello *hello)
@@ -87,7 +89,10 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
         }
         session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
         session->client = hello->client;
-        take_author(session, hello->name);
+        if (!take_author(session, hello->name)) {
+                scn_session_end(session, SCN_E_NO_MEMORY, NULL);
+                return;
+        }
         session->state = SCN_SESSION_KNOWN;
         session->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
         struct scn_buffer limits;
