@@ -336,7 +336,7 @@ static struct bytes read_bytes(const char *path)
         struct stat status;
         struct bytes bytes = {.data = NULL};
         FILE *file = fopen(path, "rb");
-        cr_assert(file != NULL && fstat(fileno(file), &status) == 0, "%s", path);
+        cr_assert(file != NULL && stat(path, &status) == 0, "%s", path);
         bytes.size = (size_t)status.st_size;
         bytes.data = malloc(bytes.size);
         cr_assert(bytes.data != NULL && fread(bytes.data, 1, bytes.size, file) == bytes.size);
