@@ -394,6 +394,7 @@ static void run_batch(struct scn_job *job)
                 batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
         if (batch->error == SCN_OK) {
                 batch->upkeep_error = scn_journal_upkeep(batch->room->journal, &batch->fault);
+                batch->wal_bytes = scn_journal_wal_bytes(batch->room->journal);
         }
 }
 
@@ -585,6 +586,7 @@ static void done_batch(struct scn_job *job)
                         (const char *)room->name.data, scn_error_text(batch->upkeep_error), batch->fault.text);
         }
         if (batch->error == SCN_OK) {
+                scn_room_note_wal(room, batch->wal_bytes);
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
                 take_back(room, batch); /* nothing of it is published */
