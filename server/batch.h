@@ -53,6 +53,7 @@ struct scn_batch {
         size_t entries_count, entries_capacity;
         size_t steps_count; /* that its undos and redos are about */
         uint32_t mask;
+        int64_t now_us;                               /* when it began, by the clock; 0: not looked at yet */
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         size_t transactions_capacity;
         struct scn_journal_record *journal_records;
