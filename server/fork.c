@@ -51,11 +51,8 @@ static enum scn_error make_source(struct fork_job *job, struct scn_journal *jour
                 error = SCN_E_FUTURE;
         }
         if (error == SCN_OK) {
-                error = scn_document_restore(
+                error = scn_document_at(
                         journal, &job->options, job->revision, document_out, &job->damaged, &job->fault);
-        }
-        if (error == SCN_OK && job->revision > 0) {
-                error = scn_replay(journal, *document_out, job->revision, &job->fault);
         }
         return error;
 }

@@ -41,24 +41,7 @@ static enum scn_error open_past(struct scn_history_job *job, struct scn_journal 
 enum scn_error scn_history_restore(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision,
         struct scn_document **document_out)
 {
-        struct scn_journal_state state;
-        enum scn_error error = scn_journal_state(journal, &state, &job->fault);
-        if (error == SCN_OK && revision > state.last_revision) {
-                error = SCN_E_FUTURE;
-        }
-        if (error == SCN_OK) {
-                error = scn_document_restore(
-                        journal, &job->options, revision, document_out, &job->damaged, &job->fault);
-        }
-        if (error != SCN_OK || revision == 0) {
-                return error;
-        }
-        error = scn_replay(journal, *document_out, revision, &job->fault);
-        if (error != SCN_OK) {
-                scn_document_destroy(*document_out);
-                *document_out = NULL;
-        }
-        return error;
+        return scn_document_at(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
 }
 
 static void answer_past(struct scn_history_job *job, struct scn_journal *journal, const struct scn_message *message)
@@ -103,8 +86,11 @@ static void answer_verify(struct scn_history_job *job, struct scn_journal *journ
         struct scn_buffer body;
         scn_buffer_init(&body, 256);
         struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_map(&packer, 3);
+        scn_pack_map(&packer, verified.base > 0 ? 4 : 3);
         scn_history_pack(&packer, "rev", verified.revision);
+        if (verified.base > 0) {
+                scn_history_pack(&packer, "base", verified.base);
+        }
         scn_pack_cstring(&packer, "digest");
         scn_pack_digest(&packer, &verified.digests);
         scn_pack_cstring(&packer, "ok");

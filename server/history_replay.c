@@ -174,6 +174,12 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
                 return SCN_E_FUTURE;
         }
         telling->to = telling->to < state.last_revision ? telling->to : state.last_revision;
+        if (replay->to.data != NULL && telling->to > 0) {
+                error = scn_journal_has_revision(journal, telling->to, &job->fault);
+                if (error != SCN_OK) {
+                        return error;
+                }
+        }
         if (telling->from > telling->to) {
                 (void)snprintf(job->fault.text, sizeof job->fault.text,
                         "revision %llu, to begin after, lies behind revision %llu, to end with",

@@ -105,7 +105,9 @@ static void settle_repeat(struct scn_session *session, const struct client_job *
 {
         const struct scn_journal_transaction *stored =
                 scn_journal_page_count(asked->page) == 1 ? scn_journal_page_get(asked->page, 0) : NULL;
-        if (asked->error != SCN_OK) {
+        if (asked->error == SCN_E_FOLDED || asked->error == SCN_E_BEFORE_RETENTION) {
+                scn_answer_refused(session, asked->number, asked->error);
+        } else if (asked->error != SCN_OK) {
                 /* It may be stored, so it cannot be called refused. */
                 scn_session_end(session, asked->error, NULL);
         } else if (stored == NULL) {

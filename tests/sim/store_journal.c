@@ -546,3 +546,39 @@ enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storag
 {
         return sim_journal_ask(journal, SIM_READ, fault);
 }
+
+/* --- What this disk does not do: it keeps all of the history as it is --- */
+
+enum scn_error scn_journal_has_revision(
+        struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
+{
+        const enum scn_error error = sim_journal_ask(journal, SIM_READ, fault);
+        return error == SCN_OK && revision > journal->document->transactions_count
+                ? sim_store_fail(fault, SCN_E_FUTURE)
+                : error;
+}
+
+enum scn_error scn_journal_next_fold(struct scn_journal *journal, scn_revision to, scn_revision *first_out,
+        scn_revision *last_out, struct scn_storage_fault *fault)
+{
+        (void)to;
+        *first_out = *last_out = 0;
+        return sim_journal_ask(journal, SIM_READ, fault);
+}
+
+enum scn_error scn_journal_fold(struct scn_journal *journal, const struct scn_journal_fate *fates, uint32_t count,
+        struct scn_storage_fault *fault)
+{
+        (void)journal;
+        (void)fates;
+        (void)count;
+        return sim_store_fail(fault, SCN_E_BAD_BATCH);
+}
+
+enum scn_error scn_journal_note_judged(
+        struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
+{
+        (void)journal;
+        (void)revision;
+        return sim_store_fail(fault, SCN_E_BAD_BATCH);
+}
