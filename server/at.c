@@ -3,6 +3,7 @@
 
 #include "server/at.h"
 
+#include "protocol/wire/message.h"
 #include "protocol/wire/pack.h"
 
 static bool read_digits(const uint8_t **at, const uint8_t *end, int count, int64_t *number_out)
@@ -86,6 +87,14 @@ bool scn_at_may_be_tag(struct scn_slice name)
 {
         return name.size > 0 && name.size <= SCN_JOURNAL_TAG_BYTES_MAX && !has_form_of_time(name) &&
                 !has_form_of_revision(name);
+}
+
+scn_revision scn_at_revision(struct scn_slice at)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(at);
+        const scn_revision revision =
+                scn_unpack_kind(&unpacker) == SCN_PACK_TEXT ? 0 : scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+        return unpacker.error == SCN_OK && scn_unpack_is_done(&unpacker) ? revision : SCN_ABSENT;
 }
 
 enum scn_error scn_at_find(

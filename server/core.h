@@ -83,7 +83,8 @@ struct scn_view {
         uint64_t live_cursor;
         uint64_t live_ends; /* what ended up to here it knows: the cursor lags behind while all is told in parts */
         scn_revision live_revision;
-        scn_node_id live_root; /* its root's life; 0: there was none */
+        scn_revision live_part_revision; /* while all is told in parts: that of the last one */
+        scn_node_id live_root;           /* its root's life; 0: there was none */
         uint64_t live_sent_ms;
         uint32_t live_mask; /* which of them it is to be told of */
         bool is_live_fresh; /* nothing sent yet: all there is */
@@ -180,6 +181,7 @@ struct scn_session {
 struct scn_batch;          /* batch.h */
 struct scn_checkpoint_job; /* upkeep.c */
 struct scn_backup_stream;  /* backup.c */
+struct scn_past;           /* memory.h */
 struct scn_live;           /* live.h */
 struct scn_live_entry;
 
@@ -217,7 +219,10 @@ struct scn_room {
         uint64_t gathered_bytes;               /* of the journal behind it, about */
         uint64_t checkpoint_retry_ms;          /* after one that failed: none before */
         uint64_t forget_at_ms;                 /* when clients unused for long are looked for */
-        bool has_damaged_checkpoint;           /* the newest one could not be used: another is wanted */
+        uint64_t memory_bytes;                 /* of the document, about */
+        struct scn_past *past;                 /* memory.h: as it was, kept for who asks next */
+        size_t past_count;
+        bool has_damaged_checkpoint; /* the newest one could not be used: another is wanted */
         uint64_t idle_since_ms;
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
 };
@@ -238,6 +243,7 @@ struct scn_server {
         size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
         bool has_starved;     /* a session waits for that to become less */
         uint64_t starved_at;  /* number of the session to begin with then */
+        size_t past_bytes;    /* of all rooms' documents of the past */
         size_t input_bytes;   /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
@@ -329,7 +335,8 @@ void scn_room_greet(struct scn_room *room);
 void scn_room_ask_repeats(struct scn_room *room);
 /* True if what the document says can no longer be lost. */
 bool scn_room_is_settled(const struct scn_room *room);
-void scn_room_close(struct scn_room *room);
+/* Of an unused room, which is gone then. False: memory is out; later. */
+bool scn_room_close(struct scn_room *room);
 /* True if nobody is in it and nothing is under way. */
 bool scn_room_is_unused(const struct scn_room *room);
 /* Of an unused room: nobody comes in any more, and its journal is the caller's to close, in a job that the room counts

@@ -44,17 +44,59 @@ enum scn_error scn_history_restore(struct scn_history_job *job, struct scn_journ
         return scn_document_at(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
 }
 
+static struct scn_slice at_of(const struct scn_message *message)
+{
+        static const struct scn_slice none = {NULL, 0};
+        return message->kind == SCN_MESSAGE_world     ? message->as.world.at
+                : message->kind == SCN_MESSAGE_tree   ? message->as.tree.at
+                : message->kind == SCN_MESSAGE_digest ? message->as.digest.at
+                                                      : none;
+}
+
+/* The document that the loan has before the revision, led on to it. */
+static enum scn_error lead_on(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision)
+{
+        struct scn_document *document = job->loan.base;
+        const enum scn_error error = scn_replay(journal, document, revision, &job->fault);
+        if (error == SCN_OK && scn_document_revision(document) < revision) {
+                return SCN_E_FUTURE;
+        }
+        if (error == SCN_OK) {
+                job->loan.base = NULL;
+                scn_past_keep(&job->loan, document);
+        }
+        return error;
+}
+
+static enum scn_error find_past(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision,
+        const struct scn_document **document_out)
+{
+        struct scn_document *made = NULL;
+        *document_out = scn_past_find(&job->loan, revision);
+        if (*document_out != NULL) {
+                return SCN_OK;
+        }
+        if (job->loan.base != NULL) {
+                const enum scn_error error = lead_on(job, journal, revision);
+                *document_out = job->loan.made;
+                return error;
+        }
+        const enum scn_error error = scn_history_restore(job, journal, revision, &made);
+        if (error == SCN_OK) {
+                scn_past_keep(&job->loan, made);
+        }
+        *document_out = made;
+        return error;
+}
+
 static void answer_past(struct scn_history_job *job, struct scn_journal *journal, const struct scn_message *message)
 {
-        struct scn_document *document = NULL;
+        const struct scn_document *document = NULL;
         struct scn_answers *answers = &job->answers;
         scn_revision revision = 0;
-        const struct scn_slice at = message->kind == SCN_MESSAGE_world ? message->as.world.at
-                : message->kind == SCN_MESSAGE_tree                    ? message->as.tree.at
-                                                                       : message->as.digest.at;
-        enum scn_error error = scn_at_find(journal, at, &revision, &job->fault);
+        enum scn_error error = scn_at_find(journal, at_of(message), &revision, &job->fault);
         if (error == SCN_OK) {
-                error = scn_history_restore(job, journal, revision, &document);
+                error = find_past(job, journal, revision, &document);
         }
         if (error != SCN_OK) {
                 scn_answers_fail(answers, error);
@@ -68,7 +110,6 @@ static void answer_past(struct scn_history_job *job, struct scn_journal *journal
         } else {
                 scn_query_digest(document, &message->as.digest, answers);
         }
-        scn_document_destroy(document);
 }
 
 /* --- verify --- */
@@ -152,6 +193,7 @@ static void done_history(struct scn_job *base)
                 session->answers_due--;
                 scn_answers_send(&job->answers, session, job->fault.text[0] != '\0' ? job->fault.text : NULL);
         }
+        scn_past_return(scn_server_find_room(job->server, job->name), &job->loan);
         scn_server_end_history_job(job->server);
         destroy_job(job);
 }
@@ -229,6 +271,9 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         job->server = server;
         job->session = session->number;
         job->options = (struct scn_document_options){.limits = server->options.limits, .random = no_random};
+        if (at_of(message).data != NULL) {
+                scn_past_lend(session->room, scn_at_revision(at_of(message)), &job->loan);
+        }
         session->answers_due++;
         scn_server_begin_history_job(server);
         server->options.submit(server->options.data, &job->job);

@@ -8,6 +8,7 @@
 #include "server/answers.h"
 #include "server/blame.h"
 #include "server/core.h"
+#include "server/memory.h"
 
 struct scn_history_job {
         struct scn_job job;
@@ -18,6 +19,7 @@ struct scn_history_job {
         struct scn_uid node;     /* log, replay: resolved by the loop; none: all */
         struct scn_blame *blame; /* owned; NULL: another question */
         struct scn_document_options options;
+        struct scn_past_loan loan; /* world, tree, digest */
         struct scn_answers answers;
         struct scn_storage_fault fault;
         struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */

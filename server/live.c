@@ -450,6 +450,7 @@ static void touch_moved(struct scn_room *room)
                         newer = at->newer;
                         if (at->id != 0 && was_moved(live, room->document, at->id)) {
                                 scn_live_touch(live, at);
+                                live->moved_revision = scn_document_revision(room->document);
                         }
                 }
         }

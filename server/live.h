@@ -81,7 +81,8 @@ struct scn_live {
         uint64_t due_ms;     /* when they are to be told next; UINT64_MAX: nobody lacks anything */
         uint64_t expires_ms; /* not before this does a lock end; UINT64_MAX: there is none */
         bool has_ending;
-        scn_node_id *moved; /* while a batch is published: the nodes it moved */
+        scn_revision moved_revision; /* when one of them, or its node's ancestor, was last moved */
+        scn_node_id *moved;          /* while a batch is published: the nodes it moved */
         size_t moved_count;
         size_t moved_capacity;
         bool has_lost_moved; /* there was no memory for them */

@@ -13,6 +13,7 @@ struct telling {
         uint64_t cursor;
         uint64_t ends;
         scn_revision revision;
+        scn_revision part_revision;
         scn_node_id root;
         bool is_whole;
         uint64_t upto;                   /* the cursor behind it */
@@ -48,10 +49,14 @@ static bool is_in(const struct builder *builder, scn_node_id id)
                 scn_live_is_under(document, id, builder->root);
 }
 
-/* What the client may have been told of. */
+/* What the client may have been told of: when it was last told all, or in the parts since. */
 static bool was_in(const struct builder *builder, scn_node_id id)
 {
-        return id == 0 || scn_delta_was_under(builder->room->document, id, builder->root, builder->view->live_revision);
+        const struct scn_document *document = builder->room->document;
+        const struct scn_view *view = builder->view;
+        return id == 0 || scn_delta_was_under(document, id, builder->root, view->live_revision) ||
+                (view->live_part_revision != view->live_revision &&
+                        scn_delta_was_under(document, id, builder->root, view->live_part_revision));
 }
 
 static void add_gone(struct builder *builder, enum scn_live_kind kind, uint64_t session, struct scn_uid uid)
@@ -217,6 +222,7 @@ static enum scn_error encode(const struct scn_view *view, scn_node_id root, bool
                 .cursor = view->live_cursor,
                 .ends = view->live_ends,
                 .revision = view->live_revision,
+                .part_revision = view->live_part_revision,
                 .root = view->live_root,
                 .is_whole = is_whole,
         };
@@ -287,16 +293,23 @@ static void finish_telling(struct telling *telling)
         *telling = (struct telling){0};
 }
 
+/* What was told in parts was true in one state of the tree; in another there may be what only one of the parts had. */
+static bool is_torn(const struct scn_view *view)
+{
+        return view->live_cursor < view->live_ends &&
+                view->live_part_revision < view->group->room->live->moved_revision;
+}
+
 /* Where the root lives another life, or ends that it does not know are forgotten, only all there is will do. */
 static bool needs_whole(const struct scn_view *view, scn_node_id root)
 {
         const struct scn_room *room = view->group->room;
         return view->is_live_fresh || root != view->live_root || view->live_ends < room->live->gone_floor ||
-                view->live_revision < scn_document_horizon(room->document);
+                is_torn(view) || view->live_revision < scn_document_horizon(room->document);
 }
 
-/* Tells a view what it lacks; `shared` keeps what was said for the next one of the group. */
-static void tell(struct scn_view *view, struct telling *shared)
+/* Tells a view a part of what it lacks; `shared` keeps what was said for the next one of the group. */
+static void tell_part(struct scn_view *view, struct telling *shared)
 {
         const struct scn_room *room = view->group->room;
         const scn_node_id root = scn_document_find_uid(room->document, view->group->root);
@@ -304,7 +317,9 @@ static void tell(struct scn_view *view, struct telling *shared)
         const bool is_known = shared->upto > 0 && shared->mask == view->live_mask && shared->is_whole == is_whole &&
                 (is_whole ? view->is_live_fresh || shared->fields != NULL
                           : shared->cursor == view->live_cursor && shared->ends == view->live_ends &&
-                                        shared->revision == view->live_revision && shared->root == view->live_root);
+                                        shared->revision == view->live_revision &&
+                                        shared->part_revision == view->live_part_revision &&
+                                        shared->root == view->live_root);
         if (!is_known) {
                 finish_telling(shared);
                 const enum scn_error error = encode(view, root, is_whole, shared);
@@ -317,7 +332,8 @@ static void tell(struct scn_view *view, struct telling *shared)
         const bool is_all = shared->upto == room->live->count;
         view->live_cursor = shared->upto;
         view->live_ends = room->live->count;
-        view->live_revision = scn_document_revision(room->document);
+        view->live_part_revision = scn_document_revision(room->document);
+        view->live_revision = is_all || is_whole ? view->live_part_revision : view->live_revision;
         view->live_root = root;
         view->is_live_fresh = false;
         if (shared->fields != NULL) {
@@ -325,6 +341,15 @@ static void tell(struct scn_view *view, struct telling *shared)
                 view->live_sent_ms = is_all ? scn_server_now_ms(room->server) : 0;
                 send(view, shared);
         }
+}
+
+/* As much as fits; all, where moves that go on would let it begin for ever anew. */
+static void tell(struct scn_view *view, struct telling *shared)
+{
+        const bool must_end = is_torn(view);
+        do {
+                tell_part(view, shared);
+        } while (must_end && lacks(view) && view->session->state == SCN_SESSION_OPEN);
 }
 
 static void want(struct scn_live *live, uint64_t due_ms)
@@ -381,7 +406,7 @@ void scn_live_begin_view(struct scn_view *view)
         struct scn_room *room = view->group->room;
         struct telling alone = {0};
         view->live_root = scn_document_find_uid(room->document, view->group->root);
-        view->live_revision = scn_document_revision(room->document);
+        view->live_revision = view->live_part_revision = scn_document_revision(room->document);
         if (room->live == NULL || !lacks(view)) {
                 return;
         }

@@ -9,6 +9,7 @@
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/live.h"
+#include "server/memory.h"
 #include "server/restore.h"
 #include "server/room_open.h"
 #include "server/undo.h"
@@ -197,6 +198,7 @@ struct open_job {
         struct scn_room *room;
         struct scn_open_wish wish;
         struct scn_opened_document opened;
+        uint64_t memory_bytes;
         enum scn_error error;
         struct scn_storage_fault fault;
 };
@@ -205,6 +207,7 @@ static void run_open(struct scn_job *job)
 {
         struct open_job *open = (struct open_job *)job;
         open->error = scn_open_document(&open->wish, &open->opened, &open->fault);
+        open->memory_bytes = open->error == SCN_OK ? scn_document_bytes(open->opened.document) : 0;
 }
 
 static void refuse_waiting(struct scn_room *room, enum scn_error error, const char *text)
@@ -254,6 +257,7 @@ static void done_open(struct scn_job *job)
                 room->checkpoint_bytes = open->opened.state.checkpoint_bytes;
                 room->gathered_bytes = open->opened.state.journal_bytes;
                 room->has_damaged_checkpoint = open->opened.damaged.text[0] != '\0';
+                room->memory_bytes = open->memory_bytes;
                 room->durable = scn_document_revision(room->document);
                 room->opened = room->durable;
                 room->state = SCN_ROOM_OPEN;
@@ -339,6 +343,11 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
         }
         const bool is_new = room == NULL;
         if (is_new) {
+                if (!scn_memory_claim(server)) {
+                        session->state = SCN_SESSION_KNOWN;
+                        scn_session_fail(session, request, SCN_E_BUSY, "the documents that are open fill the memory");
+                        return;
+                }
                 room = server->rooms_count < SCN_ROOMS_MAX ? create_room(server, name) : NULL;
         }
         if (room == NULL || (is_new && !submit_open(room, create))) {
@@ -407,6 +416,7 @@ static void destroy_room(struct scn_room *room)
         *at = room->next;
         server->rooms_count--;
         SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL);
+        scn_past_drop(room);
         scn_document_destroy(room->document);
         scn_observable_destroy(room->published);
         scn_live_destroy(room->live);
@@ -416,13 +426,13 @@ static void destroy_room(struct scn_room *room)
         scn_free(room);
 }
 
-void scn_room_close(struct scn_room *room)
+bool scn_room_close(struct scn_room *room)
 {
         struct scn_server *server = room->server;
         if (room->journal != NULL) {
                 struct close_job *close = scn_alloc_zero(1, sizeof *close);
                 if (close == NULL) {
-                        return; /* later */
+                        return false;
                 }
                 close->job = (struct scn_job){.run = run_close, .done = done_close};
                 close->server = server;
@@ -431,6 +441,7 @@ void scn_room_close(struct scn_room *room)
                 server->options.submit(server->options.data, &close->job);
         }
         destroy_room(room);
+        return true;
 }
 
 bool scn_room_is_unused(const struct scn_room *room)
@@ -451,6 +462,7 @@ void scn_room_tick(struct scn_room *room)
 {
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
         scn_view_drop_snapshots(room, false);
+        scn_past_tick(room);
         if (must_close) {
                 scn_room_cancel_checkpoint(room);
         } else {
@@ -464,7 +476,7 @@ void scn_room_tick(struct scn_room *room)
                 return;
         }
         if (room->checkpoint == NULL && (must_close || is_idle)) {
-                scn_room_close(room);
+                (void)scn_room_close(room); /* if not now, at the next tick */
         }
 }
 

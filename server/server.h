@@ -34,8 +34,9 @@ struct scn_server_options {
         const char *data_path; /* the data directory; made if it is not there */
         const char *agent;     /* "scened 0.1.0" */
         struct scn_limits limits;
-        size_t output_bytes_max; /* that may be encoded and not sent, for all sessions together; 0: the usual */
-        size_t input_bytes_max;  /* that all sessions together may hold; 0: the usual */
+        size_t output_bytes_max;   /* that may be encoded and not sent, for all sessions together; 0: the usual */
+        size_t input_bytes_max;    /* that all sessions together may hold; 0: the usual */
+        uint64_t memory_bytes_max; /* of documents; above, none is opened any more; 0: the usual */
         /* The host's; `data` is passed to each. */
         uint64_t (*utc_us)(void *data);       /* since 1970, microseconds */
         uint64_t (*monotonic_ms)(void *data); /* milliseconds */

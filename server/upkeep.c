@@ -221,6 +221,7 @@ void scn_room_cancel_checkpoint(struct scn_room *room)
 void scn_room_gather(struct scn_room *room, uint64_t bytes)
 {
         room->gathered_bytes += bytes;
+        room->memory_bytes += bytes; /* a document grows by no more than its journal */
         (void)scn_room_checkpoint(room, false);
 }
 

@@ -383,6 +383,37 @@ uint32_t scn_document_depth(const struct scn_document *document, scn_node_id id)
         return scn_depth_at(document, living_slot(document, id));
 }
 
+/* --- Memory --- */
+
+/* A node with its places in the tables; DESIGN §10 has it as a limit. */
+#define NODE_BYTES 320u
+/* What the C library adds to a block. */
+#define BLOCK_BYTES 16u
+
+static size_t texts_of_slot(const struct scn_node *node)
+{
+        size_t bytes = node->name == NULL ? 0 : sizeof *node->name + node->name->size + BLOCK_BYTES;
+        if (node->props != NULL) {
+                bytes += sizeof *node->props + node->props->capacity * sizeof node->props->items[0] + BLOCK_BYTES;
+        }
+        for (uint32_t i = 0; node->props != NULL && i < node->props->count; i++) {
+                const struct scn_prop_text *text = node->props->items[i].text;
+                bytes += sizeof *text + text->key_size + text->value_size + BLOCK_BYTES;
+        }
+        return bytes;
+}
+
+size_t scn_document_bytes(const struct scn_document *document)
+{
+        size_t bytes = sizeof *document + (size_t)document->slots_count * NODE_BYTES +
+                (size_t)document->past_capacity * sizeof *document->past;
+        for (uint32_t slot = 0; slot < document->slots_count; slot++) {
+                const struct scn_node *node = scn_node_at(document, slot);
+                bytes += node->id == 0 ? 0 : texts_of_slot(node);
+        }
+        return bytes;
+}
+
 /* --- Removed subtrees: the cursor is the slot + 1 --- */
 
 struct scn_node_view scn_document_removed_node(

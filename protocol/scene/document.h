@@ -102,6 +102,9 @@ struct scn_node_view {
         uint32_t property_fields_count; /* with removed keys that the horizon has not passed */
 };
 
+/* What it takes in memory, about. Cost: its nodes. */
+size_t scn_document_bytes(const struct scn_document *document);
+
 /* Resolves id, uid or path. SCN_E_NO_NODE, SCN_E_GONE (a known id or uid whose life is over), SCN_E_BAD_PATH,
  * SCN_E_PATH_TOO_LONG, SCN_E_BAD_OP for SCN_REF_NONE. */
 SCN_NODISCARD enum scn_error scn_document_find(

@@ -87,7 +87,7 @@ struct scn_message caller_expect(struct caller *caller, enum scn_message_kind ki
 void caller_begin(struct caller *caller, int descriptor, uint32_t client, const char *author)
 {
         struct scn_message hello;
-        caller->descriptor = descriptor;
+        *caller = (struct caller){.descriptor = descriptor};
         scn_frame_reader_init(&caller->reader);
         caller->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
         (void)caller_send_bytes(descriptor, scn_preface, SCN_PREFACE_BYTES);
@@ -132,6 +132,7 @@ void caller_edit_part(struct caller *caller, uint64_t number, const struct scn_o
         scn_message_init(&message, SCN_MESSAGE_edit);
         message.as.edit.number = number;
         message.as.edit.more = has_more;
+        message.as.edit.group = caller->group == 0 ? SCN_ABSENT : caller->group;
         message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
         caller_send(caller, &message);
         scn_buffer_finish(&buffer);

@@ -11,6 +11,7 @@
 
 struct caller {
         int descriptor;
+        uint64_t group; /* of the edits it sends from now on; 0: none */
         struct scn_frame_reader reader;
 };
 

@@ -65,6 +65,7 @@ void hub_restart(struct hub *hub)
                 .agent = "hub",
                 .limits = hub->limits,
                 .output_bytes_max = hub->output_bytes_max,
+                .memory_bytes_max = hub->memory_bytes_max,
                 .input_bytes_max = hub->input_bytes_max,
                 .utc_us = utc_us,
                 .monotonic_ms = monotonic_ms,

@@ -23,8 +23,9 @@ struct hub {
         size_t jobs_count;
         size_t errors_logged;
         size_t warnings_logged;
-        size_t output_bytes_max; /* the same */
-        size_t input_bytes_max;  /* from the next start on; 0: the usual */
+        size_t output_bytes_max;   /* the same */
+        size_t input_bytes_max;    /* from the next start on; 0: the usual */
+        uint64_t memory_bytes_max; /* the same */
 };
 
 /* Starts on a fresh directory, or again on the one that is there. */

@@ -221,6 +221,52 @@ static const char *kind_of(const struct sim_fact *fact)
         return fact->mask == SCN_MASK_PRESENCE ? "presence" : fact->mask == SCN_MASK_LOCKS ? "lock" : "preview";
 }
 
+static bool has_fact(
+        const struct sim_fact *facts, size_t count, uint32_t mask, uint64_t session, const struct scn_uid *node)
+{
+        for (size_t i = 0; i < count; i++) {
+                if (facts[i].mask == mask && facts[i].session == session &&
+                        (node == NULL || scn_uid_equal(facts[i].node, *node))) {
+                        return true;
+                }
+        }
+        return false;
+}
+
+/* All facts are seen; so is nothing that is none. */
+static void verify_nothing_more(const struct sim_view *mine, const struct sim_fact *facts, size_t count)
+{
+        const struct sim_author *author = mine->author;
+        const struct scn_view *view = mine->view;
+        struct scn_presence_info presence;
+        for (uint32_t i = 0; scn_view_presence(view, i, &presence); i++) {
+                if (!has_fact(facts, count, SCN_MASK_PRESENCE, presence.session, NULL)) {
+                        sim_fail(author->sim, "author %u sees a presence of session %llu, which has none",
+                                author->index, (unsigned long long)presence.session);
+                }
+        }
+        struct scn_lock_info lock;
+        for (uint32_t i = 0; scn_view_lock(view, i, &lock); i++) {
+                if (!has_fact(facts, count, SCN_MASK_LOCKS, lock.session, &lock.node)) {
+                        sim_fail(author->sim, "author %u sees a lock of session %llu, with %llu ms left, that is none",
+                                author->index, (unsigned long long)lock.session, (unsigned long long)lock.left_ms);
+                }
+        }
+        struct scn_preview_info preview;
+        for (uint32_t i = 0; scn_view_preview(view, i, &preview); i++) {
+                if (!has_fact(facts, count, SCN_MASK_PREVIEW, preview.session, &preview.node)) {
+                        sim_fail(author->sim, "author %u sees a preview of session %llu that is none", author->index,
+                                (unsigned long long)preview.session);
+                }
+        }
+        const size_t seen =
+                (size_t)scn_view_presences_count(view) + scn_view_locks_count(view) + scn_view_previews_count(view);
+        if (seen != count) {
+                sim_fail(author->sim, "author %u sees %zu presences, locks and previews of %zu", author->index, seen,
+                        count);
+        }
+}
+
 static void verify_view(const struct sim_view *mine)
 {
         const struct sim_author *author = mine->author;
@@ -235,11 +281,7 @@ static void verify_view(const struct sim_view *mine)
                                 kind_of(&facts[i]), (unsigned long long)facts[i].session);
                 }
         }
-        const size_t seen =
-                (size_t)scn_view_presences_count(view) + scn_view_locks_count(view) + scn_view_previews_count(view);
-        if (seen != count) {
-                sim_fail(sim, "author %u sees %zu presences, locks and previews of %zu", author->index, seen, count);
-        }
+        verify_nothing_more(mine, facts, count);
 }
 
 static const struct scn_own_preview *find_own(const struct scn_client *client, struct scn_uid node)

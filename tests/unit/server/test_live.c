@@ -702,6 +702,67 @@ SCN_TEST(live, what_does_not_fit_one_message_comes_in_several)
         finish(&island);
 }
 
+/* The end of a preview is told with the last part, in the state of the tree that the view had before the first. */
+static void leave_amid_parts(bool moves_between)
+{
+        enum {
+                PEERS = 40
+        };
+        static struct peer peers[PEERS];
+        static uint8_t map[4096] = {0x81, 0xa1, 'x', 0xc5, 0x0f, 0xf9};
+        struct island island;
+        struct peer cy;
+        begin(&island);
+        peer_open(&cy, &island.hub, 3, "cy", "island");
+        live_view(&cy, 1, 2, SCN_MASK_PRESENCE | SCN_MASK_PREVIEW);
+        live_preview(&island.ann, 3, 1);
+        cr_assert_eq(live_expect(&cy).previews_count, 1);
+        cy.does_not_read = true;
+        for (uint32_t i = 0; i < PEERS; i++) {
+                peer_open(&peers[i], &island.hub, 10 + i, "robot", "island");
+                live_presence(&peers[i], (struct scn_slice){map, sizeof map - 1});
+        }
+        edit(&island.bob, scene_move(3, 4));
+        cy.does_not_read = false;
+        bool is_gone = false;
+        size_t messages = 0;
+        for (uint32_t round = 0; round < 10; round++) {
+                struct scn_message message;
+                peer_drain(&cy);
+                live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
+                if (moves_between && round < 3) {
+                        edit(&island.bob, scene_move(3, round % 2 == 0 ? 2 : 4));
+                        edit(&island.bob, scene_move(3, round % 2 == 0 ? 4 : 1));
+                }
+                while (peer_receive(&cy, &message)) {
+                        struct live_told told = {0};
+                        if (message.kind == SCN_MESSAGE_live) {
+                                live_read(&message, &told);
+                                is_gone = is_gone || told.is_whole ||
+                                        (told.previews_count > 0 && told.previews[0].fields == 0);
+                                messages++;
+                        }
+                }
+        }
+        cr_assert(messages > 1, "it came in parts");
+        cr_assert(is_gone);
+        for (uint32_t i = 0; i < PEERS; i++) {
+                peer_close(&peers[i]);
+        }
+        peer_close(&cy);
+        finish(&island);
+}
+
+SCN_TEST(live, what_left_a_view_is_told_as_gone_though_it_is_told_in_parts)
+{
+        leave_amid_parts(false);
+}
+
+SCN_TEST(live, moves_between_the_parts_hide_nothing)
+{
+        leave_amid_parts(true);
+}
+
 /* --- Limits and faults --- */
 
 SCN_TEST(live, presence_has_a_limit_of_bytes_and_one_of_keys)
