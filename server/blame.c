@@ -89,8 +89,8 @@ static void pack_entry(
 }
 
 /* Reads on to the transaction that a folded one went up in. */
-static enum scn_error read_folded(
-        struct scn_history_job *job, struct scn_journal *journal, struct scn_stamp_view stamp, struct scn_journal_page **page)
+static enum scn_error read_folded(struct scn_history_job *job, struct scn_journal *journal, struct scn_stamp_view stamp,
+        struct scn_journal_page **page)
 {
         const scn_revision end = stamp.revision + SCN_JOURNAL_FOLD_WINDOW - 1;
         struct scn_journal_range range = {

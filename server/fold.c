@@ -144,8 +144,8 @@ static bool is_digest(struct scn_slice stored, const struct scn_digests *digests
 
 /* Does the window again as it would be. *is_good_out: it leads to what the journal says; else the document is as it
  * was. */
-static enum scn_error prove(
-        struct scn_folder *folder, const struct scn_fold_part *parts, bool *is_good_out, struct scn_storage_fault *fault)
+static enum scn_error prove(struct scn_folder *folder, const struct scn_fold_part *parts, bool *is_good_out,
+        struct scn_storage_fault *fault)
 {
         const uint32_t last = folder->count - 1;
         struct scn_storage_fault refuted = {.text = ""};

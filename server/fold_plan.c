@@ -155,8 +155,8 @@ static enum scn_error add_written(
         }
         const uint32_t ref = (uint32_t)plan->written_count++;
         struct gesture *of = &plan->gestures[gesture];
-        plan->written[ref] = (struct written){
-                .field = *field, .gesture = gesture, .next_of_gesture = NONE, .next_of_node = NONE};
+        plan->written[ref] =
+                (struct written){.field = *field, .gesture = gesture, .next_of_gesture = NONE, .next_of_node = NONE};
         if (first_of_node == SCN_INDEX_MAP_NONE) {
                 scn_index_map_add(&plan->by_node, hash_uid(field->node), ref);
         } else {

@@ -42,8 +42,7 @@ static void expect(struct scn_unpacker *unpacker, uint32_t told, uint32_t wanted
 
 static enum scn_error read_before(struct scn_slice bytes, struct scn_record_field *field)
 {
-        static const uint32_t counts[SCN_OP_COUNT] = {
-                [SCN_OP_TRANSFORM] = 4, [SCN_OP_RENAME] = 2, [SCN_OP_SET] = 3};
+        static const uint32_t counts[SCN_OP_COUNT] = {[SCN_OP_TRANSFORM] = 4, [SCN_OP_RENAME] = 2, [SCN_OP_SET] = 3};
         struct scn_unpacker unpacker = scn_unpacker_from(bytes);
         expect(&unpacker, scn_unpack_array(&unpacker), counts[field->kind]);
         if (field->kind == SCN_OP_TRANSFORM) {
@@ -94,8 +93,7 @@ enum scn_error scn_record_read_field(
         const struct scn_journal_record *record, struct scn_record_field *field_out, bool *is_field_out)
 {
         bool is_own;
-        *is_field_out =
-                record->kind == SCN_OP_TRANSFORM || record->kind == SCN_OP_RENAME || record->kind == SCN_OP_SET;
+        *is_field_out = record->kind == SCN_OP_TRANSFORM || record->kind == SCN_OP_RENAME || record->kind == SCN_OP_SET;
         if (!*is_field_out) {
                 return record->kind < SCN_OP_COUNT ? SCN_OK : SCN_E_CORRUPT;
         }

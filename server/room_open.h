@@ -61,8 +61,8 @@ SCN_NODISCARD enum scn_error scn_document_born(
         struct scn_journal *journal, const struct scn_document_options *wanted, struct scn_document **document_out);
 
 /* The document of the newest checkpoint at or below a revision, proven by its own digest and the journal's, or, if
- * there is none and the history begins there, the one at revision 0. A checkpoint that is damaged is passed over, and said in `damaged`, for older
- * ones or the journal alone tell the same. Errors: those of storage.h but for that. */
+ * there is none and the history begins there, the one at revision 0. A checkpoint that is damaged is passed over, and
+ * said in `damaged`, for older ones or the journal alone tell the same. Errors: those of storage.h but for that. */
 SCN_NODISCARD enum scn_error scn_document_restore(struct scn_journal *journal,
         const struct scn_document_options *wanted, scn_revision at_most, struct scn_document **document_out,
         struct scn_storage_fault *damaged, struct scn_storage_fault *fault);

@@ -44,7 +44,8 @@
         X(NUMBERS_REMOVE,                                                                                              \
                 "DELETE FROM folded_numbers WHERE client = ?1 AND last_number IN (SELECT last_number FROM"             \
                 " folded_numbers WHERE client = ?1 ORDER BY last_number LIMIT ?2)")                                    \
-        X(WINDOW_READ, "SELECT rev, client, number, first_record FROM transactions WHERE rev BETWEEN ? AND ?"          \
+        X(WINDOW_READ,                                                                                                 \
+                "SELECT rev, client, number, first_record FROM transactions WHERE rev BETWEEN ? AND ?"                 \
                 " ORDER BY rev")                                                                                       \
         X(WINDOW_SUMS, "SELECT rev, checksum FROM transactions WHERE rev BETWEEN ? AND ? ORDER BY rev")                \
         X(TRANSACTION_REMOVE, "DELETE FROM transactions WHERE rev = ?")                                                \

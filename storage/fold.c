@@ -12,7 +12,8 @@
  * file holds now, and writes it in one commit: so that whoever looks, or finds the file after a crash, sees a window as
  * it was or as it is to be. */
 
-SCN_STATIC_ASSERT(SCN_JOURNAL_FOLD_WINDOW == SCN_JOURNAL_WINDOW, "a client's last transaction in a window of runs stays");
+SCN_STATIC_ASSERT(
+        SCN_JOURNAL_FOLD_WINDOW == SCN_JOURNAL_WINDOW, "a client's last one in a window of runs stays");
 SCN_STATIC_ASSERT(SCN_JOURNAL_FOLD_ANSWER_BYTES_MAX == SCN_JOURNAL_ANSWER_BYTES_MAX, "an answer among records stays");
 
 /* ---------------------------------------------------------------- windows */

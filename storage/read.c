@@ -31,7 +31,7 @@ struct scn_journal_page {
 struct page_reader {
         struct scn_journal *journal;
         struct scn_journal_page *page;
-        scn_revision next; /* the revision that must come, or one in a fold's gap */
+        scn_revision next;                  /* the revision that must come, or one in a fold's gap */
         scn_revision fold_first, fold_last; /* the fold looked at last; 0: none */
         bool without_records;
         struct scn_storage_fault *fault;
@@ -355,8 +355,7 @@ static enum scn_error pass_gap(struct page_reader *reader, scn_revision end)
         bool has_row;
 
         if (reader->fold_last < reader->next) {
-                enum scn_error error =
-                        scn_database_prepare(database, SCN_STATEMENT_FOLD_AT, &statement, reader->fault);
+                enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_FOLD_AT, &statement, reader->fault);
                 if (error != SCN_OK)
                         return error;
                 sqlite3_bind_int64(statement, 1, (int64_t)reader->next);

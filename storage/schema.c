@@ -99,26 +99,25 @@ static const char create_sql[] =
         "PRAGMA application_id = 1396917582;";
 
 /* 2: gaps in the row of revisions, and a journal that does not begin at 1. */
-static const char fold_sql[] =
-        "CREATE TABLE folds ("
-        " last_rev INTEGER PRIMARY KEY,"
-        " first_rev INTEGER NOT NULL,"
-        " kept INTEGER NOT NULL,"
-        " checksum INTEGER NOT NULL"
-        ") STRICT;"
-        "CREATE TABLE folded_numbers ("
-        " client INTEGER NOT NULL,"
-        " last_number INTEGER NOT NULL,"
-        " first_number INTEGER NOT NULL,"
-        " rev INTEGER NOT NULL,"
-        " PRIMARY KEY (client, last_number)"
-        ") STRICT, WITHOUT ROWID;"
-        "CREATE TABLE history ("
-        " id INTEGER PRIMARY KEY CHECK (id = 1),"
-        " base INTEGER NOT NULL,"
-        " judged INTEGER NOT NULL"
-        ") STRICT;"
-        "INSERT INTO history VALUES (1, 0, 0);";
+static const char fold_sql[] = "CREATE TABLE folds ("
+                               " last_rev INTEGER PRIMARY KEY,"
+                               " first_rev INTEGER NOT NULL,"
+                               " kept INTEGER NOT NULL,"
+                               " checksum INTEGER NOT NULL"
+                               ") STRICT;"
+                               "CREATE TABLE folded_numbers ("
+                               " client INTEGER NOT NULL,"
+                               " last_number INTEGER NOT NULL,"
+                               " first_number INTEGER NOT NULL,"
+                               " rev INTEGER NOT NULL,"
+                               " PRIMARY KEY (client, last_number)"
+                               ") STRICT, WITHOUT ROWID;"
+                               "CREATE TABLE history ("
+                               " id INTEGER PRIMARY KEY CHECK (id = 1),"
+                               " base INTEGER NOT NULL,"
+                               " judged INTEGER NOT NULL"
+                               ") STRICT;"
+                               "INSERT INTO history VALUES (1, 0, 0);";
 
 const struct scn_schema_step scn_schema_steps[] = {{create_sql}, {fold_sql}};
 const uint32_t scn_schema_version = sizeof scn_schema_steps / sizeof scn_schema_steps[0];

@@ -41,8 +41,8 @@ static const struct check checks[] = {
         {"SELECT base FROM history WHERE base > 0 AND (base NOT IN (SELECT rev FROM checkpoints)"
          " OR base IS NOT (SELECT min(rev) FROM transactions))",
                 "there is no checkpoint with which the history could begin"},
-        {"SELECT last_rev FROM (SELECT first_rev, last_rev, lag(last_rev) OVER (ORDER BY last_rev) AS earlier FROM folds)"
-         " WHERE first_rev > last_rev OR first_rev <= earlier LIMIT 1",
+        {"SELECT last_rev FROM (SELECT first_rev, last_rev, lag(last_rev) OVER (ORDER BY last_rev) AS earlier"
+         " FROM folds) WHERE first_rev > last_rev OR first_rev <= earlier LIMIT 1",
                 "folds overlap"},
         {"SELECT f.rev FROM folded_numbers AS f LEFT JOIN transactions AS t ON t.rev = f.rev"
          " WHERE f.rev >= (SELECT base FROM history) AND (t.client IS NOT f.client OR t.number <= f.last_number"
@@ -207,8 +207,7 @@ static enum scn_error check_folds(struct scn_journal *journal, struct scn_storag
                 error = scn_journal_sum_fold(journal, first, last, &kept, &sum, fault);
                 if (error == SCN_OK &&
                         (kept != sqlite3_column_int64(statement, 2) || sum != sqlite3_column_int64(statement, 3)))
-                        error = scn_journal_damage(
-                                journal, last, "the fold does not hold what was kept of it", fault);
+                        error = scn_journal_damage(journal, last, "the fold does not hold what was kept of it", fault);
                 if (error != SCN_OK)
                         break;
         }

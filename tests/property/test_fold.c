@@ -248,7 +248,8 @@ static void set_tag(struct world *world, scn_revision revision)
         struct scn_journal *journal;
         char name[32];
         (void)snprintf(name, sizeof name, "t%llu", (unsigned long long)revision);
-        const struct scn_journal_tag tag = {.name = scene_text(name), .revision = revision, .author = scene_text("ann")};
+        const struct scn_journal_tag tag = {
+                .name = scene_text(name), .revision = revision, .author = scene_text("ann")};
         SCN_TEST_OK(scn_storage_open(world->hub.path, &storage, NULL));
         SCN_TEST_OK(scn_journal_open(storage, scene_text(documents[WHOLE]), NULL, &journal, NULL));
         SCN_TEST_OK(scn_journal_set_tag(journal, &tag, NULL));
@@ -450,7 +451,8 @@ static void compare_undo(struct world *world)
 static uint32_t run(uint64_t seed)
 {
         static struct world world;
-        world = (struct world){.random = scn_random_from_seed(seed), .seed = seed, .peers_count = 1 + (uint32_t)(seed % 4)};
+        world = (struct world){
+                .random = scn_random_from_seed(seed), .seed = seed, .peers_count = 1 + (uint32_t)(seed % 4)};
         make_session(&world, 150);
         const uint32_t removed = fold_and_compare(&world);
         compare_undo(&world);

@@ -553,9 +553,8 @@ enum scn_error scn_journal_has_revision(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
 {
         const enum scn_error error = sim_journal_ask(journal, SIM_READ, fault);
-        return error == SCN_OK && revision > journal->document->transactions_count
-                ? sim_store_fail(fault, SCN_E_FUTURE)
-                : error;
+        return error == SCN_OK && revision > journal->document->transactions_count ? sim_store_fail(fault, SCN_E_FUTURE)
+                                                                                   : error;
 }
 
 enum scn_error scn_journal_next_fold(struct scn_journal *journal, scn_revision to, scn_revision *first_out,
