@@ -15,7 +15,7 @@
 #define WINDOW_BYTES_MAX ((size_t)64 << 20)
 
 struct scn_folder {
-        struct scn_journal *journal;
+        struct scn_journal *journal; /* borrowed, during a step */
         struct scn_document_options options;
         struct scn_document *document; /* as the journal has it at the end of the window folded last; NULL: none yet */
         struct scn_ops ops;
@@ -31,17 +31,13 @@ struct scn_folder {
         size_t bytes;
 };
 
-enum scn_error scn_folder_create(
-        struct scn_journal *journal, const struct scn_document_options *options, struct scn_folder **folder_out)
+struct scn_folder *scn_folder_create(const struct scn_document_options *options)
 {
         struct scn_folder *folder = scn_alloc_zero(1, sizeof *folder);
-        *folder_out = folder;
-        if (folder == NULL) {
-                return SCN_E_NO_MEMORY;
+        if (folder != NULL) {
+                folder->options = *options;
         }
-        folder->journal = journal;
-        folder->options = *options;
-        return SCN_OK;
+        return folder;
 }
 
 static void drop_window(struct scn_folder *folder)
@@ -214,10 +210,11 @@ static enum scn_error fold_window(struct scn_folder *folder, struct scn_folded *
         return error;
 }
 
-enum scn_error scn_folder_step(
-        struct scn_folder *folder, scn_revision to, struct scn_folded *folded_out, struct scn_storage_fault *fault)
+enum scn_error scn_folder_step(struct scn_folder *folder, struct scn_journal *journal, scn_revision to,
+        struct scn_folded *folded_out, struct scn_storage_fault *fault)
 {
         scn_revision first;
+        folder->journal = journal;
         *folded_out = (struct scn_folded){.last = 0};
         enum scn_error error = scn_journal_next_fold(folder->journal, to, &first, &folded_out->last, fault);
         if (error != SCN_OK || folded_out->last == 0) {

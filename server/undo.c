@@ -7,6 +7,7 @@
 #include "protocol/base/assert.h"
 #include "server/answer.h"
 #include "server/record.h"
+#include "server/room_open.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,15 +139,11 @@ static bool is_of_step(const struct scn_journal_transaction *transaction, struct
 }
 
 /* The transactions of a group, among those of others: heads first, for only its own are worth their records. */
-static enum scn_error read_group(
+static enum scn_error read_pages(
         struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
 {
-        struct scn_journal_state state;
-        enum scn_error error = scn_journal_state(journal, &state, NULL);
+        enum scn_error error = SCN_OK;
         scn_revision next = wanted->step.first;
-        if (error == SCN_OK && next <= state.base) {
-                return SCN_E_BEFORE_RETENTION;
-        }
         while (error == SCN_OK && next <= wanted->step.last) {
                 const struct scn_journal_range range = {.from = next, .to = wanted->step.last, .without_records = true};
                 struct scn_journal_page *page = NULL;
@@ -163,6 +160,40 @@ static enum scn_error read_group(
                 error = error == SCN_OK && count == 0 ? SCN_E_CORRUPT : error;
         }
         return error;
+}
+
+static void drop_pages(struct scn_undo *undo, size_t from)
+{
+        while (undo->pages_count > from) {
+                struct scn_journal_page *page = undo->pages[--undo->pages_count];
+                undo->record_bytes -= scn_journal_page_bytes(page);
+                scn_journal_page_destroy(page);
+        }
+}
+
+/* The same, all of it as it was or all of it folded: again if it was folded meanwhile. */
+static enum scn_error read_group(
+        struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
+{
+        const size_t pages_count = undo->pages_count;
+        struct scn_journal_state before;
+        struct scn_journal_state after;
+        enum scn_error error = SCN_E_FOLDED;
+        for (int i = 0; i < SCN_FOLDED_TRIES && error == SCN_E_FOLDED; i++) {
+                drop_pages(undo, pages_count);
+                error = scn_journal_state(journal, &before, NULL);
+                if (error == SCN_OK && wanted->step.first <= before.base) {
+                        return SCN_E_BEFORE_RETENTION;
+                }
+                if (error != SCN_OK) {
+                        return error;
+                }
+                error = read_pages(journal, undo, author, wanted);
+                if (scn_journal_state(journal, &after, NULL) == SCN_OK && after.judged != before.judged) {
+                        error = SCN_E_FOLDED;
+                }
+        }
+        return error == SCN_E_FOLDED ? SCN_E_BUSY : error;
 }
 
 /* A transaction that took back several steps has their records one step after the other, the one that is brought back

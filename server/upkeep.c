@@ -403,5 +403,6 @@ void scn_server_upkeep(struct scn_server *server)
         }
         for (struct scn_room *room = server->rooms; room != NULL; room = room->next) {
                 do_piece(room);
+                scn_room_upkeep_history(room);
         }
 }

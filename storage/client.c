@@ -174,17 +174,14 @@ static enum scn_error find_run(struct scn_journal *journal, int64_t client, uint
 
 /* It is not there: it may have been folded, or be too old to be there. */
 static enum scn_error look_among_folded(
-        struct scn_journal *journal, int64_t client, uint64_t number, int64_t last, struct scn_storage_fault *fault)
+        struct scn_journal *journal, int64_t client, uint64_t number, int64_t first, struct scn_storage_fault *fault)
 {
         struct scn_journal_history history;
         sqlite3_stmt *statement;
-        bool has_row;
+        bool has_row, is_folded = false;
+        scn_revision into = 0;
         enum scn_error error = scn_journal_history(journal, &history, fault);
 
-        if (error == SCN_OK && last < (int64_t)history.base)
-                return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, history.base, 0,
-                        "what became of it is not kept; the history begins at revision %llu",
-                        (unsigned long long)history.base);
         if (error == SCN_OK)
                 error = scn_database_prepare(&journal->database, SCN_STATEMENT_NUMBERS_FIND, &statement, fault);
         if (error != SCN_OK)
@@ -192,15 +189,22 @@ static enum scn_error look_among_folded(
         sqlite3_bind_int64(statement, 1, client);
         sqlite3_bind_int64(statement, 2, (int64_t)number);
         error = scn_database_step(&journal->database, statement, &has_row, fault);
-        if (error != SCN_OK || !has_row)
+        if (error != SCN_OK)
                 return error;
-        const bool is_folded = sqlite3_column_int64(statement, 0) <= (int64_t)number;
-        const scn_revision into = (scn_revision)sqlite3_column_int64(statement, 1);
-        sqlite3_reset(statement);
-        return is_folded ? scn_fault_set(fault, SCN_E_FOLDED, into, 0,
-                                   "it was applied, and folded into revision %llu; its answer is not kept",
-                                   (unsigned long long)into)
-                         : SCN_OK;
+        if (has_row) {
+                is_folded = sqlite3_column_int64(statement, 0) <= (int64_t)number;
+                into = (scn_revision)sqlite3_column_int64(statement, 1);
+                sqlite3_reset(statement);
+        }
+        if (is_folded)
+                return scn_fault_set(fault, SCN_E_FOLDED, into, 0,
+                        "it was applied, and folded into revision %llu; its answer is not kept",
+                        (unsigned long long)into);
+        if (first < (int64_t)history.base)
+                return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, history.base, 0,
+                        "what became of it is not kept; the history begins at revision %llu",
+                        (unsigned long long)history.base);
+        return SCN_OK;
 }
 
 static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid uid, uint64_t number,
@@ -227,7 +231,7 @@ static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid 
         if (error != SCN_OK)
                 return error;
         if (!has_row)
-                return look_among_folded(journal, client, number, last, fault);
+                return look_among_folded(journal, client, number, first, fault);
         *revision_out = (scn_revision)sqlite3_column_int64(statement, 0);
         sqlite3_reset(statement);
         return SCN_OK;

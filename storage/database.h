@@ -57,6 +57,9 @@
         X(RECORD_REMOVE, "DELETE FROM records WHERE id >= ? AND id < ? AND rev = ?")                                   \
         X(JOURNAL_BELOW, "SELECT rev, time_us FROM transactions WHERE rev <= ? ORDER BY rev DESC LIMIT 1")             \
         X(JOURNAL_ABOVE, "SELECT rev, time_us FROM transactions WHERE rev >= ? ORDER BY rev LIMIT 1")                  \
+        X(TAG_FIRST, "SELECT min(rev) FROM tags")                                                                      \
+        X(CHECKPOINT_BELOW, "SELECT max(rev) FROM checkpoints WHERE rev <= ?")                                         \
+        X(JOURNAL_FIRST, "SELECT rev, first_record FROM transactions ORDER BY rev LIMIT 1")                            \
         X(TAG_NEXT, "SELECT min(rev) FROM tags WHERE rev > ?")                                                         \
         X(CHECKPOINT_NEXT, "SELECT min(rev) FROM checkpoints WHERE rev > ?")                                           \
         X(JOURNAL_AT, "SELECT time_us, journal_bytes, digest, client, number FROM transactions WHERE rev = ?")         \

@@ -12,8 +12,7 @@
  * file holds now, and writes it in one commit: so that whoever looks, or finds the file after a crash, sees a window as
  * it was or as it is to be. */
 
-SCN_STATIC_ASSERT(
-        SCN_JOURNAL_FOLD_WINDOW == SCN_JOURNAL_WINDOW, "a client's last one in a window of runs stays");
+SCN_STATIC_ASSERT(SCN_JOURNAL_FOLD_WINDOW == SCN_JOURNAL_WINDOW, "a client's last one in a window of runs stays");
 SCN_STATIC_ASSERT(SCN_JOURNAL_FOLD_ANSWER_BYTES_MAX == SCN_JOURNAL_ANSWER_BYTES_MAX, "an answer among records stays");
 
 /* ---------------------------------------------------------------- windows */
@@ -216,34 +215,43 @@ static enum scn_error check_fates(struct folding *folding)
         return error;
 }
 
-/* Removes a transaction's rows in records. */
-static enum scn_error remove_records(struct folding *folding, scn_revision revision, const struct present *present)
+enum scn_error scn_journal_remove_records(struct scn_journal *journal, scn_revision revision, int64_t first_record,
+        int *removed_out, struct scn_storage_fault *fault)
 {
-        struct scn_database *database = &folding->journal->database;
+        struct scn_database *database = &journal->database;
         sqlite3_stmt *statement;
         bool has_row;
         int64_t end = INT64_MAX;
 
-        if (!present->has_records)
-                return SCN_OK;
-        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RECORD_END, &statement, folding->fault);
+        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RECORD_END, &statement, fault);
         if (error != SCN_OK)
                 return error;
-        sqlite3_bind_int64(statement, 1, present->first_record);
+        sqlite3_bind_int64(statement, 1, first_record);
         sqlite3_bind_int64(statement, 2, (int64_t)revision);
-        error = scn_database_step(database, statement, &has_row, folding->fault);
+        error = scn_database_step(database, statement, &has_row, fault);
         if (error == SCN_OK && has_row) {
                 end = sqlite3_column_int64(statement, 0);
                 sqlite3_reset(statement);
         }
         if (error == SCN_OK)
-                error = scn_database_prepare(database, SCN_STATEMENT_RECORD_REMOVE, &statement, folding->fault);
+                error = scn_database_prepare(database, SCN_STATEMENT_RECORD_REMOVE, &statement, fault);
         if (error != SCN_OK)
                 return error;
-        sqlite3_bind_int64(statement, 1, present->first_record);
+        sqlite3_bind_int64(statement, 1, first_record);
         sqlite3_bind_int64(statement, 2, end);
         sqlite3_bind_int64(statement, 3, (int64_t)revision);
-        return scn_database_run(database, statement, folding->fault);
+        error = scn_database_run(database, statement, fault);
+        if (error == SCN_OK && removed_out != NULL)
+                *removed_out = sqlite3_changes(database->handle);
+        return error;
+}
+
+/* Removes a transaction's rows in records. */
+static enum scn_error remove_records(struct folding *folding, scn_revision revision, const struct present *present)
+{
+        return present->has_records
+                ? scn_journal_remove_records(folding->journal, revision, present->first_record, NULL, folding->fault)
+                : SCN_OK;
 }
 
 static enum scn_error remove_transaction(struct folding *folding, uint32_t index)
@@ -502,8 +510,7 @@ static enum scn_error fold(struct folding *folding)
         return error == SCN_OK ? note_judged(folding->journal, last, folding->fault) : error;
 }
 
-/* Nothing is lost with a fold that a loss of power takes away: the next durable commit takes it along. */
-static enum scn_error begin_lazily(struct scn_journal *journal, struct scn_storage_fault *fault)
+enum scn_error scn_journal_begin_lazily(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
         const int code = sqlite3_exec(journal->database.handle, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
 
@@ -511,7 +518,8 @@ static enum scn_error begin_lazily(struct scn_journal *journal, struct scn_stora
                                  : scn_database_map(&journal->database, code, fault);
 }
 
-static enum scn_error end_lazily(struct scn_journal *journal, enum scn_error error, struct scn_storage_fault *fault)
+enum scn_error scn_journal_end_lazily(
+        struct scn_journal *journal, enum scn_error error, struct scn_storage_fault *fault)
 {
         if (error == SCN_OK)
                 error = scn_database_commit(&journal->database, fault);
@@ -531,9 +539,9 @@ enum scn_error scn_journal_fold(struct scn_journal *journal, const struct scn_jo
         folding.present = scn_alloc_zero(count, sizeof *folding.present);
         if (folding.present == NULL)
                 return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
-        enum scn_error error = begin_lazily(journal, fault);
+        enum scn_error error = scn_journal_begin_lazily(journal, fault);
         if (error == SCN_OK)
-                error = end_lazily(journal, fold(&folding), fault);
+                error = scn_journal_end_lazily(journal, fold(&folding), fault);
         scn_free(folding.present);
         return error;
 }
@@ -541,7 +549,7 @@ enum scn_error scn_journal_fold(struct scn_journal *journal, const struct scn_jo
 enum scn_error scn_journal_note_judged(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
 {
-        const enum scn_error error = begin_lazily(journal, fault);
+        const enum scn_error error = scn_journal_begin_lazily(journal, fault);
 
-        return error == SCN_OK ? end_lazily(journal, note_judged(journal, revision, fault), fault) : error;
+        return error == SCN_OK ? scn_journal_end_lazily(journal, note_judged(journal, revision, fault), fault) : error;
 }

@@ -125,6 +125,20 @@ SCN_NODISCARD enum scn_error scn_journal_add_record(struct scn_journal *journal,
         int64_t position, const struct scn_journal_record *record, int64_t *next_record,
         struct scn_storage_fault *fault);
 
+/* Removes a transaction's rows in `records`, of which there is one at least. `removed_out` may be NULL. */
+SCN_NODISCARD enum scn_error scn_journal_remove_records(struct scn_journal *journal, scn_revision revision,
+        int64_t first_record, int *removed_out, struct scn_storage_fault *fault);
+
+/* A write transaction that a loss of power may take away again, whole, for nothing is lost with it: the next durable
+ * commit takes it along. The end commits, or, given an error, takes back and returns it. */
+SCN_NODISCARD enum scn_error scn_journal_begin_lazily(struct scn_journal *journal, struct scn_storage_fault *fault);
+SCN_NODISCARD enum scn_error scn_journal_end_lazily(
+        struct scn_journal *journal, enum scn_error error, struct scn_storage_fault *fault);
+
+/* scn_journal_find_time() inside a transaction. */
+SCN_NODISCARD enum scn_error scn_journal_find_time_inside(
+        struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault);
+
 /* CORRUPT, naming a revision. */
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault);

@@ -500,8 +500,7 @@ enum scn_error scn_journal_near(struct scn_journal *journal, scn_revision revisi
         return SCN_OK;
 }
 
-/* Inside a read transaction. */
-static enum scn_error find_time(
+enum scn_error scn_journal_find_time_inside(
         struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault)
 {
         struct scn_journal_tail tail;
@@ -531,7 +530,7 @@ enum scn_error scn_journal_find_time(
         *revision_out = 0;
         if (error != SCN_OK)
                 return error;
-        error = find_time(journal, time_us, revision_out, fault);
+        error = scn_journal_find_time_inside(journal, time_us, revision_out, fault);
         scn_database_end_read(&journal->database);
         return error;
 }

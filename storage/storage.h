@@ -381,6 +381,13 @@ struct scn_journal_fate {
  * scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_journal_fold(struct scn_journal *journal, const struct scn_journal_fate *fates,
         uint32_t count, struct scn_storage_fault *fault);
+/* Drops history from before a time, a piece of it: all that lies before the newest complete checkpoint of a revision
+ * that is no younger and no tag is below. That is the first state there is from then on (scn_journal_state.base).
+ * *removed_out counts transactions; *is_done_out says whether nothing is left to do. As scn_journal_fold(): in short
+ * commits that need not be durable, on a handle which is not the room's. */
+SCN_NODISCARD enum scn_error scn_journal_retain(struct scn_journal *journal, int64_t from_us, uint64_t *removed_out,
+        bool *is_done_out, struct scn_storage_fault *fault);
+
 /* Notes that nothing up to this revision, a window's last, is to be looked at again. */
 SCN_NODISCARD enum scn_error scn_journal_note_judged(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault);

@@ -39,7 +39,7 @@ static const struct check checks[] = {
          " (SELECT rev FROM transactions)) LIMIT 1",
                 "a tag names a revision that is not there"},
         {"SELECT base FROM history WHERE base > 0 AND (base NOT IN (SELECT rev FROM checkpoints)"
-         " OR base IS NOT (SELECT min(rev) FROM transactions))",
+         " OR base NOT IN (SELECT rev FROM transactions))",
                 "there is no checkpoint with which the history could begin"},
         {"SELECT last_rev FROM (SELECT first_rev, last_rev, lag(last_rev) OVER (ORDER BY last_rev) AS earlier"
          " FROM folds) WHERE first_rev > last_rev OR first_rev <= earlier LIMIT 1",

@@ -294,9 +294,10 @@ static uint32_t fold_all(struct scn_journal *journal)
         scn_revision to;
         uint32_t removed = 0;
         SCN_TEST_OK(scn_fold_limit(journal, INT64_MAX, &to, NULL));
-        SCN_TEST_OK(scn_folder_create(journal, &options, &folder));
+        folder = scn_folder_create(&options);
+        cr_assert_not_null(folder);
         do {
-                const enum scn_error error = scn_folder_step(folder, to, &folded, &fault);
+                const enum scn_error error = scn_folder_step(folder, journal, to, &folded, &fault);
                 cr_assert_eq(error, SCN_OK, "%s: %s", scn_error_code(error), fault.text);
                 cr_assert_not(folded.is_refuted);
                 removed += folded.transactions;
