@@ -251,6 +251,8 @@ enum scn_error scn_storage_rename(const struct scn_storage *storage, struct scn_
 
         if (error == SCN_OK)
                 error = scn_storage_name_to_file(new_name, &to.file, fault);
+        if (error == SCN_OK)
+                error = scn_storage_find(storage, name, fault);
         if (error == SCN_OK && strcmp(from.file.text, to.file.text) != 0 && exists(to.directory_fd, to.file.text))
                 error = scn_fault_set(fault, SCN_E_DOCUMENT_EXISTS, 0, 0, "there is a %s already", to.file.text);
         /* Should we die between the two, the name in the file is wrong until the next rename; the file's name

@@ -348,8 +348,9 @@ SCN_NODISCARD enum scn_error scn_journal_find_answer(struct scn_journal *journal
 #define SCN_JOURNAL_CLIENT_UNUSED_US (INT64_C(30) * 24 * 3600 * 1000000)
 
 /* Forgets clients last heard of more than SCN_JOURNAL_CLIENT_UNUSED_US before now: their numbers begin anew. Their
- * transactions keep author and client. Must be called on the handle that appends. A bounded piece of work;
- * *is_done_out says whether nothing is left to do. Errors as scn_journal_append(). */
+ * transactions keep author and client. Who has one among the last 1024 revisions stays for now. Must be called on the
+ * handle that appends. A bounded piece of work; *is_done_out says whether nothing is left to do. Errors as
+ * scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_journal_forget_clients(
         struct scn_journal *journal, int64_t now_us, bool *is_done_out, struct scn_storage_fault *fault);
 
@@ -434,8 +435,8 @@ struct scn_checkpoint_info scn_checkpoint_reader_info(const struct scn_checkpoin
 SCN_NODISCARD enum scn_error scn_checkpoint_reader_next(
         struct scn_checkpoint_reader *reader, struct scn_slice *part_out, struct scn_storage_fault *fault);
 
-/* Drops complete checkpoints below the revision, the newest one never. A bounded piece of work; *is_done_out says
- * whether nothing is left to do. Errors as scn_journal_append(). */
+/* Drops complete checkpoints below the revision, never the newest one nor the one that was made last. A bounded piece
+ * of work; *is_done_out says whether nothing is left to do. Errors as scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_checkpoint_drop(
         struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault);
 

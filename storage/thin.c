@@ -40,11 +40,24 @@ static enum scn_error list(struct scn_journal *journal, struct checkpoint checkp
         return error;
 }
 
+/* The one made last keeps its row, also if it is of an older revision: by its number stale parts are told from those
+ * that are being written. */
+static int64_t find_last_made(const struct checkpoint checkpoints[CHECKPOINTS_MAX], uint32_t count)
+{
+        int64_t last = 0;
+        for (uint32_t i = 0; i < count; i++)
+                last = checkpoints[i].id > last ? checkpoints[i].id : last;
+        return last;
+}
+
 /* The first that may go, from the newest on; 0 if all are needed. Before the oldest there is the empty document. The
  * newest two never may: behind the newest there is nothing. */
 static int64_t choose(const struct checkpoint checkpoints[CHECKPOINTS_MAX], uint32_t count)
 {
+        const int64_t last_made = find_last_made(checkpoints, count);
         for (uint32_t i = 1; i < count; i++) {
+                if (checkpoints[i].id == last_made)
+                        continue;
                 const uint64_t newer = checkpoints[i - 1].journal_bytes;
                 const uint64_t older = i + 1 < count ? checkpoints[i + 1].journal_bytes : 0;
                 /* Two of one revision: the later one counts. */

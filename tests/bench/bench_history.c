@@ -7,6 +7,7 @@
 #include "server/record.h"
 #include "server/room_open.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/history_rates.h"
 #include "tests/lib/random.h"
 
 #include <ftw.h>
@@ -18,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What history costs (DESIGN §10): opening a document by the length of its history, with checkpoints and without,
- * going back in it, replaying it, and what making a checkpoint does to those who edit.
+/* What history costs (DESIGN §10): making it, beside raw SQLite; opening a document by the length of its history, with
+ * checkpoints and without, going back in it, replaying it, and what making a checkpoint does to those who edit.
  *
  * usage: bench_history [DIRECTORY [NODES]]     (default: the working directory, which should be on a disk; 1000000)
  *
@@ -327,7 +328,7 @@ static double seek_ms(struct world *world, scn_revision revision)
 
 static void measure_lengths(struct scn_storage *storage, bool has_checkpoints)
 {
-        static const uint32_t lengths[] = {1000, 10000, 100000};
+        static const uint32_t lengths[] = {1000, 10000, 100000, 1000000};
         char text[96];
         double first_ms = 0;
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
@@ -469,6 +470,7 @@ int main(int argc, char **argv)
 
         (void)snprintf(directory, sizeof directory, "%s/bench-history-XXXXXX", argc > 1 ? argv[1] : ".");
         need(mkdtemp(directory) != NULL, "mkdtemp");
+        history_rates(directory);
         need(scn_storage_open(directory, &storage, NULL) == SCN_OK, "the data directory");
         scn_bench_heading("1,000 nodes, by the length of their history");
         measure_lengths(storage, false);

@@ -412,7 +412,7 @@ static void bench_delay(void)
         scn_bench_row("ours, durable when it is seen", ours, "us", SCN_BENCH_NO_BUDGET);
         scn_bench_row("the relay", relay, "us", SCN_BENCH_NO_BUDGET);
         scn_bench_row(
-                "what is left for one commit (bench_storage) and 0.1 ms", ours - relay, "us", SCN_BENCH_NO_BUDGET);
+                "what is left for one commit (bench_history) and 0.1 ms", ours - relay, "us", SCN_BENCH_NO_BUDGET);
 }
 
 /* --- Questions --- */

@@ -27,7 +27,7 @@
 static void need(bool is_good, const char *what)
 {
         if (!is_good) {
-                fprintf(stderr, "bench_sync: %s: %s\n", what, strerror(errno));
+                fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
                 exit(1);
         }
 }
@@ -90,8 +90,9 @@ static bool can_connect(uint16_t port)
 struct sync_server sync_server_start(bool is_relay, uint16_t port)
 {
         struct sync_server server = {.port = port, .is_relay = is_relay};
-        (void)snprintf(server.folder, sizeof server.folder, "/tmp/scened-bench-XXXXXX");
-        need(mkdtemp(server.folder) != NULL, "a folder in /tmp");
+        const char *where = getenv("TMPDIR");
+        (void)snprintf(server.folder, sizeof server.folder, "%s/scened-bench-XXXXXX", where == NULL ? "/tmp" : where);
+        need(mkdtemp(server.folder) != NULL, server.folder);
         need(!can_connect(port), "somebody else listens on the port");
         (void)fflush(stdout);
         server.pid = fork();
@@ -243,17 +244,10 @@ void sync_peer_open(struct sync_peer *peer, uint16_t port, uint32_t client, bool
         }
 }
 
-void sync_peer_move(struct sync_peer *peer, scn_node_id first, uint32_t count, float x)
+void sync_peer_edit(struct sync_peer *peer, const struct scn_op *ops, uint32_t count)
 {
-        static struct scn_op ops[1024];
         struct scn_message message;
         struct scn_buffer bytes;
-        for (uint32_t i = 0; i < count; i++) {
-                ops[i] = (struct scn_op){.kind = SCN_OP_TRANSFORM,
-                        .node = {.kind = SCN_REF_ID, .id = first + i},
-                        .fields = SCN_FIELDS_TRANSLATION,
-                        .trs = {.t = {x, (float)i + 0.25f, -x}}};
-        }
         scn_buffer_init(&bytes, SCN_MESSAGE_BYTES_MAX);
         struct scn_packer packer = scn_packer_to(&bytes);
         scn_ops_encode(&packer, ops, count);
@@ -263,6 +257,18 @@ void sync_peer_move(struct sync_peer *peer, scn_node_id first, uint32_t count, f
         peer->sent_ns[peer->number % 1024] = sync_now_ns();
         sync_peer_send(peer, &message);
         scn_buffer_finish(&bytes);
+}
+
+void sync_peer_move(struct sync_peer *peer, scn_node_id first, uint32_t count, float x)
+{
+        static struct scn_op ops[1024];
+        for (uint32_t i = 0; i < count; i++) {
+                ops[i] = (struct scn_op){.kind = SCN_OP_TRANSFORM,
+                        .node = {.kind = SCN_REF_ID, .id = first + i},
+                        .fields = SCN_FIELDS_TRANSLATION,
+                        .trs = {.t = {x, (float)i + 0.25f, -x}}};
+        }
+        sync_peer_edit(peer, ops, count);
 }
 
 /* --- Reading --- */
@@ -278,7 +284,7 @@ static void take_bytes(
                 struct scn_message_fault fault;
                 need(scn_message_decode(payload, SCN_RECEIVER_CLIENT, &message, &fault) == SCN_OK, "message");
                 if (message.kind == SCN_MESSAGE_failed) {
-                        fprintf(stderr, "bench_sync: %.*s\n", (int)message.as.failed.text.size,
+                        fprintf(stderr, "%s: %.*s\n", program_invocation_short_name, (int)message.as.failed.text.size,
                                 (const char *)message.as.failed.text.data);
                         exit(1);
                 }

@@ -15,7 +15,7 @@
 struct sync_server {
         pid_t pid;
         uint16_t port;
-        char folder[64]; /* of data, removed at the end */
+        char folder[256]; /* of data, in $TMPDIR or /tmp, removed at the end */
         bool is_relay;
 };
 
@@ -50,6 +50,7 @@ void sync_peer_view(struct sync_peer *peer);
 void sync_peer_close(struct sync_peer *peer);
 void sync_peer_send(struct sync_peer *peer, const struct scn_message *message);
 void sync_peer_send_bytes(struct sync_peer *peer, const void *bytes, size_t size);
+void sync_peer_edit(struct sync_peer *peer, const struct scn_op *ops, uint32_t count);
 /* One edit that moves `count` nodes from id `first` on. */
 void sync_peer_move(struct sync_peer *peer, scn_node_id first, uint32_t count, float x);
 

@@ -211,6 +211,14 @@ struct sim_document *sim_disk_find(const struct sim_disk *disk, enum sim_place p
 
 /* --- The catalogue --- */
 
+enum scn_error sim_store_ask_about(const struct scn_storage *storage, enum sim_access access, struct scn_slice name,
+        struct scn_storage_fault *fault)
+{
+        const bool is_good = name.size > 0 && name.size <= SCN_STORAGE_FILE_NAME_BYTES_MAX;
+        return is_good ? sim_store_ask(storage->disk, storage->is_dead, access, fault)
+                       : sim_store_fail(fault, SCN_E_BAD_NAME);
+}
+
 enum scn_error scn_storage_open(const char *path, struct scn_storage **storage_out, struct scn_storage_fault *fault)
 {
         struct sim_disk *disk = sim_store_disk();
@@ -302,7 +310,7 @@ void scn_storage_list_finish(struct scn_storage_list *list)
 enum scn_error scn_storage_find(
         const struct scn_storage *storage, struct scn_slice name, struct scn_storage_fault *fault)
 {
-        const enum scn_error error = sim_store_ask(storage->disk, storage->is_dead, SIM_READ, fault);
+        const enum scn_error error = sim_store_ask_about(storage, SIM_READ, name, fault);
         if (error == SCN_OK && sim_disk_find(storage->disk, SIM_DOCUMENTS, name) == NULL) {
                 return sim_store_fail(fault, SCN_E_NO_DOCUMENT);
         }
@@ -329,7 +337,7 @@ struct sim_document *sim_store_make(
 enum scn_error scn_storage_create(const struct scn_storage *storage, struct scn_slice name,
         const struct scn_storage_birth *birth, struct scn_storage_fault *fault)
 {
-        const enum scn_error error = sim_store_ask(storage->disk, storage->is_dead, SIM_WRITE, fault);
+        const enum scn_error error = sim_store_ask_about(storage, SIM_WRITE, name, fault);
         if (error != SCN_OK) {
                 return error;
         }
@@ -344,19 +352,23 @@ static enum scn_error relocate(const struct scn_storage *storage, enum sim_place
         enum sim_place to, struct scn_slice new_name, int64_t deleted_us, struct scn_storage_fault *fault)
 {
         struct sim_disk *disk = storage->disk;
-        const enum scn_error error = sim_store_ask(disk, storage->is_dead, SIM_WRITE, fault);
+        enum scn_error error = sim_store_ask_about(storage, SIM_WRITE, name, fault);
+        if (error == SCN_OK) {
+                error = sim_store_ask_about(storage, SIM_WRITE, new_name, fault);
+        }
         if (error != SCN_OK) {
                 return error;
         }
         struct sim_document *document = sim_disk_find(disk, from, name);
+        const struct sim_document *there = to == SIM_DOCUMENTS ? sim_disk_find(disk, to, new_name) : NULL;
         if (document == NULL) {
                 return sim_store_fail(fault, SCN_E_NO_DOCUMENT);
         }
+        if (there != NULL && there != document) {
+                return sim_store_fail(fault, SCN_E_DOCUMENT_EXISTS);
+        }
         if (document->handles_count > 0) {
                 return sim_store_fail(fault, SCN_E_STORAGE_BUSY);
-        }
-        if (to == SIM_DOCUMENTS && sim_disk_find(disk, to, new_name) != NULL) {
-                return sim_store_fail(fault, SCN_E_DOCUMENT_EXISTS);
         }
         uint8_t *copy = sim_store_bytes(new_name);
         scn_free(document->name);

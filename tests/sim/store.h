@@ -20,6 +20,7 @@ struct sim_transaction {
 };
 
 struct sim_checkpoint {
+        uint64_t number; /* in the order in which they were finished */
         struct scn_checkpoint_info info;
         uint8_t digest[SCN_JOURNAL_DIGEST_BYTES_MAX];
         struct sim_part *parts; /* list */
@@ -64,6 +65,7 @@ struct sim_document {
         size_t clients_count, clients_capacity;
         struct sim_checkpoint **checkpoints; /* complete ones, by revision */
         size_t checkpoints_count, checkpoints_capacity;
+        uint64_t checkpoints_ever;
         struct sim_tag *tags;
         size_t tags_count, tags_capacity;
         uint32_t handles_count;

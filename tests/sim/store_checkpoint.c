@@ -18,6 +18,7 @@ struct scn_checkpoint_reader {
         struct scn_journal *journal;
         struct scn_checkpoint_info info;
         uint8_t digest[SCN_JOURNAL_DIGEST_BYTES_MAX];
+        uint64_t number;
         uint32_t at;
 };
 
@@ -99,6 +100,7 @@ enum scn_error scn_checkpoint_writer_finish(
         }
         memcpy(checkpoint->digest, digest.data, digest.size);
         checkpoint->info.digest = (struct scn_slice){checkpoint->digest, digest.size};
+        checkpoint->number = ++document->checkpoints_ever;
         insert(document, checkpoint);
         writer->checkpoint = NULL;
         return SCN_OK;
@@ -120,6 +122,7 @@ enum scn_error scn_checkpoint_reader_create(struct scn_journal *journal, scn_rev
         SCN_ASSERT(reader != NULL);
         reader->journal = journal;
         reader->info = journal->document->checkpoints[count - 1]->info;
+        reader->number = journal->document->checkpoints[count - 1]->number;
         memcpy(reader->digest, reader->info.digest.data, reader->info.digest.size);
         reader->info.digest.data = reader->digest;
         journal->dependents_count++;
@@ -151,7 +154,7 @@ enum scn_error scn_checkpoint_reader_next(
         const struct sim_document *document = reader->journal->document;
         for (size_t i = 0; i < document->checkpoints_count; i++) {
                 const struct sim_checkpoint *checkpoint = document->checkpoints[i];
-                if (checkpoint->info.revision != reader->info.revision) {
+                if (checkpoint->number != reader->number) {
                         continue;
                 }
                 const struct sim_part *part = checkpoint->parts;
@@ -167,34 +170,76 @@ enum scn_error scn_checkpoint_reader_next(
         return sim_store_fail(fault, SCN_E_NO_CHECKPOINT);
 }
 
+static void remove_checkpoint(struct sim_document *document, size_t at)
+{
+        sim_checkpoint_destroy(document->checkpoints[at]);
+        document->checkpoints_count--;
+        memmove(&document->checkpoints[at], &document->checkpoints[at + 1],
+                (document->checkpoints_count - at) * sizeof(struct sim_checkpoint *));
+}
+
+static bool is_last_made(const struct sim_document *document, size_t at)
+{
+        uint64_t last = 0;
+        for (size_t i = 0; i < document->checkpoints_count; i++) {
+                const uint64_t number = document->checkpoints[i]->number;
+                last = number > last ? number : last;
+        }
+        return document->checkpoints[at]->number == last;
+}
+
 enum scn_error scn_checkpoint_drop(
         struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault)
 {
         const enum scn_error error = sim_journal_ask(journal, SIM_WRITE, fault);
         *is_done_out = error == SCN_OK;
         struct sim_document *document = journal->document;
-        while (error == SCN_OK && document->checkpoints_count > 1 && document->checkpoints[0]->info.revision < below) {
-                sim_checkpoint_destroy(document->checkpoints[0]);
-                document->checkpoints_count--;
-                memmove(&document->checkpoints[0], &document->checkpoints[1],
-                        document->checkpoints_count * sizeof(struct sim_checkpoint *));
+        for (size_t at = error == SCN_OK ? document->checkpoints_count : 0; at-- > 0;) {
+                if (document->checkpoints[at]->info.revision < below && at + 1 < document->checkpoints_count &&
+                        !is_last_made(document, at)) {
+                        remove_checkpoint(document, at);
+                }
         }
         return error;
 }
 
-/* Which of the older ones are needed is not the simulator's business: there are few. */
-#define CHECKPOINTS_KEPT 4u
+/* Bytes of all transactions up to the last of the first `count` checkpoints. */
+static uint64_t bytes_up_to(const struct sim_document *document, size_t count)
+{
+        const size_t revision = count == 0 ? 0 : (size_t)document->checkpoints[count - 1]->info.revision;
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < revision; i++) {
+                bytes += document->transactions[i]->bytes;
+        }
+        return bytes;
+}
+
+/* The one that is not needed between its neighbours, from the newest on; 0: all are. */
+static size_t choose(const struct sim_document *document)
+{
+        const uint64_t newest = bytes_up_to(document, document->checkpoints_count);
+        for (size_t count = document->checkpoints_count; count-- > 1;) {
+                if (is_last_made(document, count - 1)) {
+                        continue;
+                }
+                const uint64_t newer = bytes_up_to(document, count + 1);
+                const bool is_same =
+                        document->checkpoints[count]->info.revision == document->checkpoints[count - 1]->info.revision;
+                if (is_same || newer - bytes_up_to(document, count - 1) <= newest - newer) {
+                        return count;
+                }
+        }
+        return 0;
+}
 
 enum scn_error scn_checkpoint_thin(struct scn_journal *journal, bool *is_done_out, struct scn_storage_fault *fault)
 {
         const enum scn_error error = sim_journal_ask(journal, SIM_WRITE, fault);
         struct sim_document *document = journal->document;
-        *is_done_out = error != SCN_OK || document->checkpoints_count <= CHECKPOINTS_KEPT;
-        if (!*is_done_out) {
-                sim_checkpoint_destroy(document->checkpoints[1]);
-                document->checkpoints_count--;
-                memmove(&document->checkpoints[1], &document->checkpoints[2],
-                        (document->checkpoints_count - 1) * sizeof(struct sim_checkpoint *));
+        const size_t chosen = error == SCN_OK ? choose(document) : 0;
+        *is_done_out = chosen == 0;
+        if (chosen != 0) {
+                remove_checkpoint(document, chosen - 1);
         }
         return error;
 }

@@ -83,7 +83,7 @@ static struct scn_journal *make_handle(struct sim_disk *disk, struct sim_documen
 static enum scn_error open_handle(const struct scn_storage *storage, struct scn_slice name, bool is_writer,
         struct scn_journal **journal_out, struct scn_storage_fault *fault)
 {
-        const enum scn_error error = sim_store_ask(storage->disk, storage->is_dead, SIM_READ, fault);
+        const enum scn_error error = sim_store_ask_about(storage, SIM_READ, name, fault);
         if (error != SCN_OK) {
                 return error;
         }
@@ -160,7 +160,7 @@ enum scn_error scn_storage_publish(const struct scn_storage *storage, struct scn
         struct scn_slice name, struct scn_storage_fault *fault)
 {
         struct sim_document *document = journal->document;
-        enum scn_error error = sim_store_ask(storage->disk, storage->is_dead, SIM_WRITE, fault);
+        enum scn_error error = sim_store_ask_about(storage, SIM_WRITE, name, fault);
         if (error == SCN_OK && sim_disk_find(storage->disk, SIM_DOCUMENTS, name) != NULL) {
                 error = sim_store_fail(fault, SCN_E_DOCUMENT_EXISTS);
         }
@@ -371,21 +371,24 @@ static struct scn_slice keep(uint8_t **at, struct scn_slice slice)
         return (struct scn_slice){bytes, slice.size};
 }
 
+/* What the storage counts for a transaction and for a record beside what is in them. */
+#define ROW_COST 64u
+
 static struct sim_transaction *store(const struct scn_journal_transaction *from)
 {
-        size_t bytes = (size_t)from->author.size + from->content_hash.size + from->digest.size + from->answer.size;
-        size_t payload = 0;
+        size_t bytes = (size_t)from->content_hash.size + from->digest.size + from->answer.size;
         for (uint32_t i = 0; i < from->records_count; i++) {
-                payload += (size_t)from->records[i].before.size + from->records[i].after.size;
+                bytes += (size_t)from->records[i].before.size + from->records[i].after.size;
         }
-        bytes += payload;
+        const size_t counted = bytes + ROW_COST * (1 + (size_t)from->records_count);
+        bytes += from->author.size;
         const size_t records_bytes = from->records_count * sizeof(struct scn_journal_record);
         struct sim_transaction *stored = scn_alloc(sizeof *stored + records_bytes + bytes);
         SCN_ASSERT(stored != NULL);
         struct scn_journal_record *records = (struct scn_journal_record *)(void *)(stored + 1);
         uint8_t *at = (uint8_t *)(records + from->records_count);
         stored->references = 1;
-        stored->bytes = payload;
+        stored->bytes = counted;
         stored->transaction = *from;
         stored->transaction.author = keep(&at, from->author);
         stored->transaction.content_hash = keep(&at, from->content_hash);

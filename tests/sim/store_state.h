@@ -40,6 +40,9 @@ struct sim_disk *sim_store_disk(void);
 /* By coin, or because its process is dead: does this call fail? Notes who calls. */
 enum scn_error sim_store_ask(
         struct sim_disk *disk, bool is_dead, enum sim_access access, struct scn_storage_fault *fault);
+/* The same for a document of this name: SCN_E_BAD_NAME. */
+enum scn_error sim_store_ask_about(const struct scn_storage *storage, enum sim_access access, struct scn_slice name,
+        struct scn_storage_fault *fault);
 enum scn_error sim_store_fail(struct scn_storage_fault *fault, enum scn_error error);
 /* The same for a journal; SCN_E_OUTCOME_UNKNOWN among its answers: the caller then decides whether it is done. */
 enum scn_error sim_journal_ask(struct scn_journal *journal, enum sim_access access, struct scn_storage_fault *fault);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* Tags of the storage fake, in the order in which they were first set. */
+/* Tags of the storage fake, unsorted until they are told. */
 
 #include "protocol/base/alloc.h"
 #include "tests/sim/store_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct sim_tag *find(struct sim_document *document, struct scn_slice name)
@@ -28,6 +29,10 @@ enum scn_error scn_journal_set_tag(
                 return error;
         }
         struct sim_document *document = journal->document;
+        if (tag->name.size == 0 || tag->name.size > SCN_JOURNAL_TAG_BYTES_MAX ||
+                tag->author.size > SCN_JOURNAL_AUTHOR_BYTES_MAX) {
+                return sim_store_fail(fault, SCN_E_BAD_BATCH);
+        }
         if (tag->revision > document->transactions_count) {
                 return sim_store_fail(fault, SCN_E_FUTURE);
         }
@@ -75,6 +80,18 @@ enum scn_error scn_journal_find_tag(
         return SCN_OK;
 }
 
+/* By revision, equal ones by name. */
+static int compare_tags(const void *left, const void *right)
+{
+        const struct scn_journal_tag *a = left;
+        const struct scn_journal_tag *b = right;
+        const uint32_t size = a->name.size < b->name.size ? a->name.size : b->name.size;
+        const int order = memcmp(a->name.data, b->name.data, size);
+        return a->revision != b->revision ? (a->revision > b->revision) - (a->revision < b->revision)
+                : order != 0              ? order
+                                          : (a->name.size > b->name.size) - (a->name.size < b->name.size);
+}
+
 enum scn_error scn_journal_list_tags(
         struct scn_journal *journal, struct scn_journal_tags *tags_out, struct scn_storage_fault *fault)
 {
@@ -88,6 +105,9 @@ enum scn_error scn_journal_list_tags(
                 *entry = row->tag;
                 entry->name.data = sim_store_bytes((struct scn_slice){row->name, row->tag.name.size});
                 entry->author.data = sim_store_bytes((struct scn_slice){row->author, row->tag.author.size});
+        }
+        if (tags_out->count > 1) {
+                qsort(tags_out->entries, tags_out->count, sizeof *tags_out->entries, compare_tags);
         }
         return error;
 }

@@ -112,6 +112,22 @@ SCN_TEST(thin, keeps_one_checkpoint_of_a_revision_the_later)
         scn_test_storage_finish(&test);
 }
 
+SCN_TEST(thin, ends_though_the_checkpoint_made_last_is_of_an_older_revision)
+{
+        struct scn_test_storage test;
+        struct scn_journal *journal = make_island(&test, 600);
+
+        for (scn_revision revision = 500; revision <= 600; revision += 10)
+                write_checkpoint(journal, revision, 1);
+        write_checkpoint(journal, 505, 1); /* the rule would take it away at once */
+        thin(journal);
+        cr_assert_eq(find(journal, 509), 505);
+        cr_assert_eq(find(journal, 600), 600);
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
 SCN_TEST(thin, removes_the_parts_of_what_it_drops_a_few_at_a_time)
 {
         struct scn_test_storage test;

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* setenv */
+#include "tests/bench/history_rates.h"
+
+#include "protocol/wire/ops.h"
 #include "storage/storage.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/sync_net.h"
 
-#include <ftw.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-/* The journal at its seam beside raw SQLite (DESIGN §10): the same bytes, committed in turns on the same disk.
+/* The same bytes, committed in turns on the same disk: batch by batch, the daemon round by round, so that a disk that
+ * changes its speed slows all.
  *
- * usage: bench_storage [DIRECTORY]      (default: the working directory; it should be on a disk)
- *
- * An edit is one transform: one record of 100 bytes, half before, half after. "Raw" is a table of (rev, bytes) with
- * the settings of BENCH.md (WAL, FULL, prepared statements, BEGIN IMMEDIATE), whose bytes are all that the seam was
- * given for the edit: payload, digest, content hash, answer, node and client. Beside it, for comparison, a raw table
- * of the 100 bytes alone. The three take turns, batch by batch, so that a disk that changes its speed slows all. */
+ * An edit moves one node. "Raw" is a table of (rev, bytes) with the daemon's settings (WAL, FULL, prepared statements,
+ * BEGIN IMMEDIATE), whose bytes are all that the seam was given for the edit: payload, digest, content hash, answer,
+ * node and client. Beside it, for comparison, a raw table of 100 bytes. The daemon has the first core and one client
+ * on the second, with so many edits in flight; what it puts into one commit is its own affair. */
 
-#define PAYLOAD_BYTES 100u
+#define PORT 7933u
+#define NODES 100u
+/* Three floats before and after, and who wrote them last. */
+#define PAYLOAD_BYTES 40u
+#define PLAIN_BYTES 100u
 #define HASH_BYTES 16u
 #define DIGEST_BYTES 64u
 #define ANSWER_BYTES 20u
@@ -30,7 +35,9 @@
 #define WRITERS 10u
 #define BATCH_MAX 1000u
 #define ROUNDS 5
-#define SHARE_WANTED 0.70
+#define SEAM_PERCENT 70
+#define DAEMON_PERCENT 50
+#define DAEMON_PERCENT_UP_TO 10u
 
 static uint8_t bytes[4096];
 static struct scn_journal_transaction batch[BATCH_MAX];
@@ -46,7 +53,7 @@ struct raw {
 static void need(bool is_good, const char *what)
 {
         if (!is_good) {
-                fprintf(stderr, "bench_storage: %s failed\n", what);
+                fprintf(stderr, "bench_history: %s failed\n", what);
                 exit(1);
         }
 }
@@ -126,19 +133,13 @@ static void make_batch(scn_revision first, uint32_t count)
         }
 }
 
-static double wall_now(void)
-{
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* Seconds of wall and of this thread's CPU, of the three that take turns. */
+/* Seconds of wall and of CPU: of this thread, or of all the daemon's. The first three take turns in a batch. */
 enum contestant {
         SEAM,
         RAW_SAME,
-        RAW_PAYLOAD,
+        RAW_PLAIN,
+        TURNS,
+        DAEMON = TURNS,
         CONTESTANTS,
 };
 
@@ -147,48 +148,113 @@ struct times {
         double cpu[CONTESTANTS];
 };
 
-static void run_round(struct scn_journal *journal, struct raw *same, struct raw *payload, uint32_t size,
-        uint32_t batches, scn_revision *revision, struct times *times)
+/* --- One round of each --- */
+
+static void run_turns(struct scn_journal *journal, struct raw *same, struct raw *plain, uint32_t size, uint32_t batches,
+        scn_revision *revision, struct times *times)
 {
-        *times = (struct times){0};
         for (uint32_t i = 0; i < batches; i++) {
                 make_batch(*revision + 1, size);
-                for (int k = 0; k < CONTESTANTS; k++) {
+                for (int k = 0; k < TURNS; k++) {
                         /* whoever comes first after a pause of the disk should not always be the same */
-                        const enum contestant who = (enum contestant)((i + (uint32_t)k) % CONTESTANTS);
-                        const double wall = wall_now(), cpu = scn_bench_now_ns();
+                        const enum contestant who = (enum contestant)((i + (uint32_t)k) % TURNS);
+                        const double wall = sync_now_ns(), cpu = scn_bench_now_ns();
                         if (who == SEAM) {
                                 need(scn_journal_append(journal, batch, size, NULL) == SCN_OK, "append");
                                 need(scn_journal_upkeep(journal, NULL) == SCN_OK, "upkeep");
                         } else {
-                                raw_append(who == RAW_SAME ? same : payload, size);
+                                raw_append(who == RAW_SAME ? same : plain, size);
                         }
-                        times->wall[who] += wall_now() - wall;
+                        times->wall[who] += (sync_now_ns() - wall) * 1e-9;
                         times->cpu[who] += (scn_bench_now_ns() - cpu) * 1e-9;
                 }
                 *revision += size;
         }
 }
 
-static void report_share(const char *what, double share)
+struct flight {
+        uint64_t sent, answered, wanted;
+};
+
+static void move_one(struct sync_peer *peer, struct flight *flight)
 {
-        printf("  %-58s %10.0f %-11s budget %6.0f  %s\n", what, share * 100.0, "percent", SHARE_WANTED * 100.0,
-                share >= SHARE_WANTED ? "ok" : "over");
+        flight->sent++;
+        sync_peer_move(peer, 2 + (scn_node_id)(flight->sent % NODES), 1, (float)flight->sent);
+}
+
+static void on_applied(struct sync_peer *peer, const struct scn_message *message, void *data)
+{
+        struct flight *flight = data;
+        need(message->kind == SCN_MESSAGE_applied, "an edit");
+        flight->answered++;
+        if (flight->sent < flight->wanted) {
+                move_one(peer, flight);
+        }
+}
+
+static bool is_over(void *data)
+{
+        const struct flight *flight = data;
+        return flight->answered == flight->wanted;
+}
+
+static void run_daemon(const struct sync_server *server, struct sync_peer *peer, uint32_t in_flight, uint32_t edits,
+        struct times *times)
+{
+        struct flight flight = {.wanted = edits};
+        const double wall = sync_now_ns(), cpu = sync_server_cpu_ns(server);
+        while (flight.sent < in_flight) {
+                move_one(peer, &flight);
+        }
+        sync_run_until(&peer, 1, false, on_applied, is_over, &flight);
+        times->wall[DAEMON] = (sync_now_ns() - wall) * 1e-9;
+        times->cpu[DAEMON] = (sync_server_cpu_ns(server) - cpu) * 1e-9;
+}
+
+static void add_nodes(struct sync_peer *peer)
+{
+        static struct scn_op ops[NODES];
+        static const uint8_t name[] = "node";
+        struct flight flight = {.sent = 1, .wanted = 1};
+        for (uint32_t i = 0; i < NODES; i++) {
+                ops[i] = (struct scn_op){
+                        .kind = SCN_OP_ADD, .parent = {.kind = SCN_REF_ID, .id = 1}, .name = {name, sizeof name - 1}};
+        }
+        sync_peer_edit(peer, ops, NODES);
+        sync_run_until(&peer, 1, false, on_applied, is_over, &flight);
+}
+
+/* --- Report --- */
+
+static void report_share(const char *what, double share, int percent)
+{
+        printf("  %-58s %10.0f %-11s", what, share * 100.0, "percent");
+        if (percent > 0) {
+                printf(" budget %6d  %s", percent, share * 100.0 >= percent ? "ok" : "under");
+        }
+        printf("\n");
 }
 
 static void report(uint32_t size, double edits, const struct times *best)
 {
-        static const char *const names[CONTESTANTS] = {"seam", "raw SQLite, the same bytes", "raw SQLite, 100 bytes"};
+        static const char *const names[CONTESTANTS] = {
+                [SEAM] = "seam",
+                [RAW_SAME] = "raw SQLite, the same bytes",
+                [RAW_PLAIN] = "raw SQLite, 100 bytes",
+                [DAEMON] = "through the daemon",
+        };
         char text[96];
 
-        printf("\n  %u edits a batch\n", size);
+        printf("\n  %u in flight\n", size);
         for (int i = 0; i < CONTESTANTS; i++) {
                 scn_bench_row(names[i], edits / best->wall[i], "edits/s", SCN_BENCH_NO_BUDGET);
                 snprintf(text, sizeof text, "%s, CPU", names[i]);
                 scn_bench_row(text, best->cpu[i] / edits * 1e6, "us/edit", SCN_BENCH_NO_BUDGET);
         }
-        report_share("seam as a share of the same bytes", best->wall[RAW_SAME] / best->wall[SEAM]);
-        report_share("seam as a share of 100 bytes", best->wall[RAW_PAYLOAD] / best->wall[SEAM]);
+        report_share("seam as a share of the same bytes", best->wall[RAW_SAME] / best->wall[SEAM], SEAM_PERCENT);
+        report_share("seam as a share of 100 bytes", best->wall[RAW_PLAIN] / best->wall[SEAM], 0);
+        report_share("daemon as a share of the same bytes", best->wall[RAW_SAME] / best->wall[DAEMON],
+                size <= DAEMON_PERCENT_UP_TO ? DAEMON_PERCENT : 0);
 }
 
 static void run_size(const char *directory, struct scn_storage *storage, uint32_t size, uint32_t batches)
@@ -196,57 +262,56 @@ static void run_size(const char *directory, struct scn_storage *storage, uint32_
         const struct scn_storage_birth birth = {.uid = {{1}}, .created_us = 1};
         char name[32], path[512];
         struct scn_journal *journal;
-        struct raw same, payload;
-        struct times best = {0}, times;
+        struct raw same, plain;
+        struct sync_peer peer;
+        struct times best = {0};
         scn_revision revision = 0;
 
-        snprintf(name, sizeof name, "bench%u", size);
+        snprintf(name, sizeof name, "rate%u", size);
         const struct scn_slice document = {(const uint8_t *)name, (uint32_t)strlen(name)};
         need(scn_storage_create(storage, document, &birth, NULL) == SCN_OK, "create");
         need(scn_journal_open(storage, document, NULL, &journal, NULL) == SCN_OK, "open");
         snprintf(path, sizeof path, "%s/same%u.db", directory, size);
         raw_open(&same, path, SAME_BYTES);
-        snprintf(path, sizeof path, "%s/payload%u.db", directory, size);
-        raw_open(&payload, path, PAYLOAD_BYTES);
+        snprintf(path, sizeof path, "%s/plain%u.db", directory, size);
+        raw_open(&plain, path, PLAIN_BYTES);
+        struct sync_server server = sync_server_start(false, PORT);
+        sync_peer_open(&peer, PORT, 1, false);
+        add_nodes(&peer);
 
         for (int i = 0; i < ROUNDS; i++) {
-                run_round(journal, &same, &payload, size, batches, &revision, &times);
+                struct times times = {0};
+                run_turns(journal, &same, &plain, size, batches, &revision, &times);
+                run_daemon(&server, &peer, size, batches * size, &times);
                 for (int k = 0; k < CONTESTANTS; k++) {
                         best.wall[k] = i == 0 || times.wall[k] < best.wall[k] ? times.wall[k] : best.wall[k];
                         best.cpu[k] = i == 0 || times.cpu[k] < best.cpu[k] ? times.cpu[k] : best.cpu[k];
                 }
         }
         report(size, (double)batches * size, &best);
+        sync_peer_close(&peer);
+        sync_server_stop(&server);
         raw_close(&same);
-        raw_close(&payload);
+        raw_close(&plain);
         scn_journal_close(journal);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-        (void)status;
-        (void)type;
-        (void)place;
-        return remove(path);
-}
-
-int main(int argc, char **argv)
+void history_rates(const char *directory)
 {
         static const struct {
                 uint32_t size, batches;
         } sizes[] = {{1, 300}, {10, 300}, {100, 200}, {1000, 60}};
-        char directory[256];
+        char path[256];
         struct scn_storage *storage;
 
-        snprintf(directory, sizeof directory, "%s/bench-storage-XXXXXX", argc > 1 ? argv[1] : ".");
-        need(mkdtemp(directory) != NULL, "mkdtemp");
         for (size_t i = 0; i < sizeof bytes; i++)
                 bytes[i] = (uint8_t)(i * 167 + (i >> 8));
-        need(scn_storage_open(directory, &storage, NULL) == SCN_OK, "the data directory");
-        scn_bench_heading("journal at its seam beside raw SQLite commits");
+        snprintf(path, sizeof path, "%s/rates", directory);
+        need(mkdir(path, 0700) == 0, path);
+        need(scn_storage_open(path, &storage, NULL) == SCN_OK, "the data directory");
+        need(setenv("TMPDIR", path, 1) == 0, "TMPDIR"); /* the daemon's data beside ours */
+        scn_bench_heading("durable edits a second, beside raw SQLite commits");
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-                run_size(directory, storage, sizes[i].size, sizes[i].batches);
+                run_size(path, storage, sizes[i].size, sizes[i].batches);
         scn_storage_close(storage);
-        nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-        return 0;
 }
