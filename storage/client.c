@@ -172,18 +172,46 @@ static enum scn_error find_run(struct scn_journal *journal, int64_t client, uint
         return SCN_OK;
 }
 
-/* It is not there: it may have been folded, or be too old to be there. */
-static enum scn_error look_among_folded(
-        struct scn_journal *journal, int64_t client, uint64_t number, int64_t first, struct scn_storage_fault *fault)
+static enum scn_error not_kept(scn_revision base, struct scn_storage_fault *fault)
+{
+        return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, base, 0,
+                "what became of it is not kept; the history begins at revision %llu", (unsigned long long)base);
+}
+
+/* It is not there. If something with a smaller number is there, it was not stored; else it may be too old to be kept. */
+static enum scn_error look_before(struct scn_journal *journal, int64_t client, uint64_t number, scn_revision first,
+        scn_revision last, struct scn_storage_fault *fault)
 {
         struct scn_journal_history history;
         sqlite3_stmt *statement;
-        bool has_row, is_folded = false;
-        scn_revision into = 0;
+        bool has_row;
         enum scn_error error = scn_journal_history(journal, &history, fault);
 
-        if (error == SCN_OK)
-                error = scn_database_prepare(&journal->database, SCN_STATEMENT_NUMBERS_FIND, &statement, fault);
+        if (error != SCN_OK || first >= history.base)
+                return error;
+        error = scn_database_prepare(&journal->database, SCN_STATEMENT_RUN_BEFORE, &statement, fault);
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)history.base);
+        sqlite3_bind_int64(statement, 2, (int64_t)last);
+        sqlite3_bind_int64(statement, 3, client);
+        sqlite3_bind_int64(statement, 4, (int64_t)number);
+        error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK)
+                return error;
+        if (has_row)
+                sqlite3_reset(statement);
+        return has_row ? SCN_OK : not_kept(history.base, fault);
+}
+
+/* It is not there: it may have been folded. */
+static enum scn_error look_among_folded(
+        struct scn_journal *journal, int64_t client, uint64_t number, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row, is_folded = false;
+        scn_revision into = 0;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_NUMBERS_FIND, &statement, fault);
         if (error != SCN_OK)
                 return error;
         sqlite3_bind_int64(statement, 1, client);
@@ -196,15 +224,10 @@ static enum scn_error look_among_folded(
                 into = (scn_revision)sqlite3_column_int64(statement, 1);
                 sqlite3_reset(statement);
         }
-        if (is_folded)
-                return scn_fault_set(fault, SCN_E_FOLDED, into, 0,
-                        "it was applied, and folded into revision %llu; its answer is not kept",
-                        (unsigned long long)into);
-        if (first < (int64_t)history.base)
-                return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, history.base, 0,
-                        "what became of it is not kept; the history begins at revision %llu",
-                        (unsigned long long)history.base);
-        return SCN_OK;
+        return is_folded ? scn_fault_set(fault, SCN_E_FOLDED, into, 0,
+                                   "it was applied, and folded into revision %llu; its answer is not kept",
+                                   (unsigned long long)into)
+                         : SCN_OK;
 }
 
 static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid uid, uint64_t number,
@@ -230,8 +253,12 @@ static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid 
         error = scn_database_step(&journal->database, statement, &has_row, fault);
         if (error != SCN_OK)
                 return error;
-        if (!has_row)
-                return look_among_folded(journal, client, number, first, fault);
+        if (!has_row) {
+                error = look_among_folded(journal, client, number, fault);
+                return error == SCN_OK
+                        ? look_before(journal, client, number, (scn_revision)first, (scn_revision)last, fault)
+                        : error;
+        }
         *revision_out = (scn_revision)sqlite3_column_int64(statement, 0);
         sqlite3_reset(statement);
         return SCN_OK;
@@ -240,15 +267,20 @@ static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid 
 static enum scn_error look_for_answer(struct scn_journal *journal, struct scn_uid client, uint64_t number,
         struct scn_journal_page **page_out, struct scn_storage_fault *fault)
 {
+        struct scn_journal_history history;
         scn_revision revision = 0;
         enum scn_error error = scn_database_begin_read(&journal->database, fault);
 
         if (error != SCN_OK)
                 return error;
         error = find_revision(journal, client, number, &revision, fault);
+        if (error == SCN_OK)
+                error = scn_journal_history(journal, &history, fault);
         scn_database_end_read(&journal->database);
         if (error != SCN_OK || revision == 0)
                 return error;
+        if (revision < history.base)
+                return not_kept(history.base, fault); /* it has only not been removed yet */
         const struct scn_journal_range range = {
                 .from = revision, .to = revision, .transactions_max = 1, .without_records = true};
         error = scn_journal_read(journal, &range, page_out, fault);

@@ -57,6 +57,7 @@
         X(RECORD_REMOVE, "DELETE FROM records WHERE id >= ? AND id < ? AND rev = ?")                                   \
         X(JOURNAL_BELOW, "SELECT rev, time_us FROM transactions WHERE rev <= ? ORDER BY rev DESC LIMIT 1")             \
         X(JOURNAL_ABOVE, "SELECT rev, time_us FROM transactions WHERE rev >= ? ORDER BY rev LIMIT 1")                  \
+        X(RUN_BEFORE, "SELECT 1 FROM transactions WHERE rev BETWEEN ? AND ? AND client = ? AND number < ? LIMIT 1")    \
         X(TAG_FIRST, "SELECT min(rev) FROM tags")                                                                      \
         X(CHECKPOINT_BELOW, "SELECT max(rev) FROM checkpoints WHERE rev <= ?")                                         \
         X(JOURNAL_FIRST, "SELECT rev, first_record FROM transactions ORDER BY rev LIMIT 1")                            \
@@ -122,7 +123,7 @@
         X(CHECKPOINT_DROP,                                                                                             \
                 "DELETE FROM checkpoints WHERE rev < ? AND checkpoint <> (SELECT checkpoint FROM checkpoints"          \
                 " ORDER BY rev DESC, checkpoint DESC LIMIT 1) AND checkpoint <> (SELECT max(checkpoint) FROM"          \
-                " checkpoints)")                                                                                       \
+                " checkpoints) AND rev IS NOT (SELECT nullif(base, 0) FROM history)")                                  \
         X(PART_ADD, "INSERT INTO checkpoint_parts (checkpoint, position, bytes, checksum) VALUES (?, ?, ?, ?)")        \
         X(PART_READ, "SELECT bytes, checksum FROM checkpoint_parts WHERE checkpoint = ? AND position = ?")             \
         X(PART_SUMS, "SELECT checksum FROM checkpoint_parts WHERE checkpoint = ? ORDER BY position")                   \

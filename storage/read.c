@@ -518,7 +518,11 @@ enum scn_error scn_journal_find_time_inside(
                 else
                         high = middle - 1;
         }
-        *revision_out = low;
+        /* What is below the base and has not been removed yet is not kept either. */
+        struct scn_journal_history history;
+        if (error == SCN_OK)
+                error = scn_journal_history(journal, &history, fault);
+        *revision_out = error == SCN_OK && low >= history.base ? low : 0;
         return error;
 }
 

@@ -56,7 +56,9 @@ static enum scn_error move_base(
                 return error;
         *base = wanted;
         error = run_below(journal, SCN_STATEMENT_HISTORY_BASE, wanted, fault);
-        return error == SCN_OK ? run_below(journal, SCN_STATEMENT_FOLD_DROP, wanted, fault) : error;
+        if (error == SCN_OK)
+                error = run_below(journal, SCN_STATEMENT_FOLD_DROP, wanted, fault);
+        return error == SCN_OK ? run_below(journal, SCN_STATEMENT_CHECKPOINT_DROP, wanted, fault) : error;
 }
 
 static enum scn_error remove_before(
