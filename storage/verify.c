@@ -168,18 +168,23 @@ static enum scn_error check_checkpoint(
         return error == SCN_OK ? check_checkpoint_digest(journal, &info, fault) : error;
 }
 
-/* From the newest to the oldest. One that is dropped meanwhile is no fault. */
+/* From the newest to the one that the history begins with. One that is dropped meanwhile is no fault. */
 static enum scn_error check_checkpoints(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
         scn_revision at_most = SCN_REVISION_MAX;
 
         while (true) {
                 struct scn_checkpoint_reader *reader;
-                enum scn_error error = scn_checkpoint_reader_create(journal, at_most, &reader, fault);
+                struct scn_journal_history history;
+                enum scn_error error = scn_journal_history(journal, &history, fault);
+                if (error == SCN_OK && at_most < history.base)
+                        return SCN_OK;
+                if (error == SCN_OK)
+                        error = scn_checkpoint_reader_create(journal, at_most, &reader, fault);
                 if (error != SCN_OK || reader == NULL)
                         return error;
                 const scn_revision revision = scn_checkpoint_reader_info(reader).revision;
-                error = check_checkpoint(journal, reader, fault);
+                error = revision < history.base ? SCN_OK : check_checkpoint(journal, reader, fault);
                 scn_checkpoint_reader_destroy(reader);
                 if (error != SCN_OK && error != SCN_E_NO_CHECKPOINT)
                         return error;
