@@ -244,6 +244,8 @@ struct scn_server {
         uint32_t checkpoint_jobs_count;
         bool has_history_upkeep; /* one of the rooms */
         uint32_t backups_count;
+        bool is_low;          /* less of the disk is free than is to stay free: no edits for now */
+        bool is_looking;      /* at how much is free: a job is under way */
         uint64_t purge_at_ms; /* when the trash is looked through */
         size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
         bool has_starved;     /* a session waits for that to become less */
