@@ -308,6 +308,10 @@ bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *me
         if (!scn_room_is_settled(session->room) || !scn_server_has_history_job(server)) {
                 return false;
         }
+        if (server->is_low) {
+                scn_session_fail(session, message->request, SCN_E_STORAGE_FULL, NULL);
+                return true;
+        }
         struct fork_job *job = scn_alloc_zero(1, sizeof *job);
         if (job == NULL || !copy_slice(session->room->name, &job->name) || !copy_slice(message->at, &job->at) ||
                 !copy_slice(message->to, &job->to)) {
