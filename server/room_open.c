@@ -235,6 +235,7 @@ enum scn_error scn_document_restore(struct scn_journal *journal, const struct sc
 {
         struct scn_journal_state state;
         scn_revision at = at_most;
+        enum scn_error last = SCN_E_CORRUPT;
         bool has_older = true;
         *document_out = NULL;
         const enum scn_error asked = scn_journal_state(journal, &state, fault);
@@ -256,8 +257,9 @@ enum scn_error scn_document_restore(struct scn_journal *journal, const struct sc
                 }
                 if (error != SCN_OK) {
                         *damaged = found;
+                        last = error;
                 }
-                has_older = error != SCN_OK && found.revision > 0 && found.revision <= at;
+                has_older = error != SCN_OK && found.revision > state.base && found.revision <= at;
                 at = has_older ? found.revision - 1 : 0;
         }
         if (state.base == 0) {
@@ -268,7 +270,7 @@ enum scn_error scn_document_restore(struct scn_journal *journal, const struct sc
         } else {
                 replay_fault(fault, state.base, "the checkpoint that the history begins with is not there");
         }
-        return SCN_E_CORRUPT;
+        return last;
 }
 
 static enum scn_error make_at(struct scn_journal *journal, const struct scn_document_options *wanted,
