@@ -7,6 +7,11 @@
 
 #include <string.h>
 
+static bool is_word(struct scn_slice text, const char *word)
+{
+        return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
+}
+
 /* *at is where in the body the next element begins; 0, where the array's head stands: the first. */
 static bool next_element(const struct scn_answer *answer, size_t *at, struct scn_slice *element_out)
 {
@@ -158,6 +163,45 @@ bool scn_answer_document(const struct scn_answer *answer, size_t *at, struct scn
         struct scn_unpacker unpacker = scn_unpacker_from(element);
         *name_out = scn_unpack_text(&unpacker, UINT32_MAX);
         return unpacker.error == SCN_OK;
+}
+
+static void take_state_member(struct scn_document_state *state, struct scn_slice key, struct scn_unpacker *value)
+{
+        struct scn_slice bytes = {NULL, 0};
+        if (is_word(key, "doc")) {
+                state->name = scn_unpack_text(value, UINT32_MAX);
+        } else if (is_word(key, "error")) {
+                state->code = scn_unpack_text(value, UINT32_MAX);
+        } else if (is_word(key, "rev")) {
+                state->rev = scn_unpack_uint(value, SCN_REVISION_MAX);
+        } else if (is_word(key, "uid")) {
+                bytes = scn_unpack_bin(value, UINT32_MAX);
+                memcpy(state->uid.bytes, bytes.data, bytes.size == sizeof state->uid.bytes ? bytes.size : 0);
+        } else if (is_word(key, "epoch")) {
+                bytes = scn_unpack_bin(value, UINT32_MAX);
+                memcpy(state->epoch, bytes.data, bytes.size == sizeof state->epoch ? bytes.size : 0);
+        }
+}
+
+bool scn_answer_document_state(const struct scn_answer *answer, size_t *at, struct scn_document_state *state_out)
+{
+        struct scn_slice element;
+        if (!next_element(answer, at, &element)) {
+                return false;
+        }
+        struct scn_unpacker unpacker = scn_unpacker_from(element);
+        const uint32_t count = scn_unpack_kind(&unpacker) == SCN_PACK_MAP ? scn_unpack_map(&unpacker) : 0;
+        *state_out = (struct scn_document_state){.rev = 0};
+        for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
+                const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
+                struct scn_unpacker value = unpacker;
+                (void)scn_unpack_raw(&unpacker);
+                if (unpacker.error == SCN_OK) {
+                        take_state_member(state_out, key, &value);
+                        unpacker.error = value.error;
+                }
+        }
+        return unpacker.error == SCN_OK && state_out->name.data != NULL;
 }
 
 bool scn_answer_digest(const struct scn_answer *answer, uint8_t digest_out[16])

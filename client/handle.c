@@ -5,6 +5,7 @@
 
 #include "client/client.h"
 #include "client/failure.h"
+#include "client/upload.h"
 
 #include <string.h>
 
@@ -265,6 +266,9 @@ static enum scn_error handle_answer(struct scn_client *client, const struct scn_
                         .durable = message->durable == SCN_ABSENT ? 0 : message->durable,
                         .has_more = message->more,
                 };
+                if (scn_upload_go_on(client, task, &answer) != SCN_OK) {
+                        return SCN_E_NO_MEMORY;
+                }
                 answer_task(client, task, &answer);
         } else if (view != NULL && view->is_replay) {
                 take_replay_head(view, message->body);
@@ -367,6 +371,7 @@ enum scn_error scn_client_handle(struct scn_client *client, struct scn_slice pay
         case SCN_MESSAGE_blame:
         case SCN_MESSAGE_restore:
         case SCN_MESSAGE_fork:
+        case SCN_MESSAGE_adopt:
                 break;
         }
         return SCN_E_OUT_OF_TURN;

@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 #include "client/failure.h"
+#include "client/upload.h"
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 
@@ -32,6 +33,7 @@ void scn_task_destroy(struct scn_task *task)
         scn_free(task->parts);
         scn_buffer_finish(&task->payload);
         scn_free(task->failure);
+        scn_upload_destroy(task->upload);
         scn_free(task);
 }
 

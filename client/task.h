@@ -50,6 +50,7 @@ struct scn_task {
         struct scn_message message;  /* edit, undo: all of it but ops and number */
         struct scn_buffer payload;   /* request: spelled already; restore: what its message points to */
         struct scn_failure *failure; /* failed here, to be told by the next dispatch; owned */
+        struct scn_upload *upload;   /* owned: of a file that goes in parts; NULL: another request */
         scn_result_fn on_result;
         scn_answer_fn on_answer;
         void *data;

@@ -37,6 +37,12 @@ static int64_t days_since_epoch(int64_t year, int64_t month, int64_t day)
         return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
+static int64_t days_of_month(int64_t year, int64_t month)
+{
+        const int64_t next = month == 12 ? days_since_epoch(year + 1, 1, 1) : days_since_epoch(year, month + 1, 1);
+        return next - days_since_epoch(year, month, 1);
+}
+
 /* YYYY-MM-DDTHH:MM:SS[.fraction]Z (RFC 3339, UTC only), in microseconds. */
 static bool read_time(struct scn_slice text, int64_t *time_us_out)
 {
@@ -47,7 +53,7 @@ static bool read_time(struct scn_slice text, int64_t *time_us_out)
                 !read_mark(&at, end, '-') || !read_digits(&at, end, 2, &day) || !read_mark(&at, end, 'T') ||
                 !read_digits(&at, end, 2, &hour) || !read_mark(&at, end, ':') || !read_digits(&at, end, 2, &minute) ||
                 !read_mark(&at, end, ':') || !read_digits(&at, end, 2, &second) || month < 1 || month > 12 || day < 1 ||
-                day > 31 || hour > 23 || minute > 59 || second > 60) {
+                day > days_of_month(year, month) || hour > 23 || minute > 59 || second > 60) {
                 return false;
         }
         int64_t us = 0;

@@ -13,6 +13,10 @@
 
 /* What the storage counts for a transaction or a record beside its payloads (storage/FORMAT.md). */
 #define ROW_COST 64u
+/* Of an idle batch's memory, for each room: a turn of a few hundred edits. */
+#define SPARE_BYTES_MAX (512u << 10)
+/* Answers go out in pieces of about this size. */
+#define ANSWERS_BYTES 65536u
 
 /* --- Its memory --- */
 
@@ -28,7 +32,7 @@ struct scn_draft {
         size_t author, author_size;
         size_t hash;
         size_t digest;
-        size_t answer, answer_size;
+        size_t answer, answer_size; /* its payload, in the batch's answers */
         size_t records_first, records_count;
 };
 
@@ -39,17 +43,11 @@ struct scn_draft_record {
         size_t after_size;
 };
 
-void scn_batch_destroy(struct scn_batch *batch)
+static void destroy(struct scn_batch *batch)
 {
-        if (batch == NULL) {
-                return;
-        }
-        for (size_t i = 0; i < batch->entries_count; i++) {
-                scn_shared_bytes_unref(batch->entries[i].answer);
-                scn_free(batch->entries[i].steps);
-        }
         scn_ops_finish(&batch->ops);
         scn_buffer_finish(&batch->answer);
+        scn_buffer_finish(&batch->answers);
         scn_buffer_finish(&batch->bytes);
         scn_free(batch->drafts);
         scn_free(batch->records);
@@ -61,13 +59,63 @@ void scn_batch_destroy(struct scn_batch *batch)
 
 struct scn_batch *scn_batch_create(struct scn_room *room)
 {
-        struct scn_batch *batch = scn_alloc_zero(1, sizeof *batch);
-        if (batch != NULL) {
-                batch->room = room;
-                scn_buffer_init(&batch->bytes, SIZE_MAX / 2);
-                scn_buffer_init(&batch->answer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_batch *batch = room->spare;
+        room->spare = NULL;
+        if (batch == NULL) {
+                batch = scn_alloc_zero(1, sizeof *batch);
+                if (batch != NULL) {
+                        batch->room = room;
+                        scn_buffer_init(&batch->bytes, SIZE_MAX / 2);
+                        scn_buffer_init(&batch->answers, SIZE_MAX / 2);
+                        scn_buffer_init(&batch->answer, SCN_MESSAGE_BYTES_MAX);
+                }
         }
         return batch;
+}
+
+static size_t memory_of(const struct scn_batch *batch)
+{
+        return batch->bytes.capacity + batch->answers.capacity + batch->answer.capacity +
+                batch->drafts_capacity * sizeof *batch->drafts + batch->records_capacity * sizeof *batch->records +
+                batch->entries_capacity * sizeof *batch->entries +
+                batch->transactions_capacity * sizeof *batch->transactions +
+                batch->journal_records_capacity * sizeof *batch->journal_records +
+                batch->ops.capacity * sizeof *batch->ops.ops +
+                batch->ops.properties_capacity * sizeof *batch->ops.properties;
+}
+
+/* Its memory stays for the next turn, unless it is a lot. */
+static void end_batch(struct scn_batch *batch)
+{
+        struct scn_room *room = batch->room;
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                scn_free(batch->entries[i].steps);
+        }
+        if (room->spare != NULL || memory_of(batch) > SPARE_BYTES_MAX) {
+                destroy(batch);
+                return;
+        }
+        scn_ops_reset(&batch->ops);
+        scn_buffer_reset(&batch->bytes);
+        scn_buffer_reset(&batch->answers);
+        batch->drafts_count = 0;
+        batch->records_count = 0;
+        batch->entries_count = 0;
+        batch->steps_count = 0;
+        batch->mask = 0;
+        batch->error = SCN_OK;
+        batch->upkeep_error = SCN_OK;
+        batch->undos_count = 0;
+        batch->bytes_taken = 0;
+        room->spare = batch;
+}
+
+void scn_batch_drop_spare(struct scn_room *room)
+{
+        if (room->spare != NULL) {
+                destroy(room->spare);
+                room->spare = NULL;
+        }
 }
 
 void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session)
@@ -131,8 +179,8 @@ static int64_t next_time(struct scn_room *room)
 }
 
 /* Writes the transaction of an applied edit. The answer's payload is what a repeat gets. */
-static enum scn_error draft_transaction(
-        struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
+static enum scn_error draft_transaction(struct scn_batch *batch, const struct scn_taken *taken,
+        struct scn_changes *changes, const struct scn_entry *entry, size_t answer_size)
 {
         struct scn_room *room = batch->room;
         const struct scn_digests digests = scn_document_digests(room->document);
@@ -145,13 +193,13 @@ static enum scn_error draft_transaction(
                 .step = taken->edit.step == 0 ? scn_changes_revision(changes) : taken->edit.step,
                 .cause = taken->cause,
                 .author_size = taken->session->author_size,
-                .answer_size = answer.size,
+                .answer = entry->answer + entry->answer_size - answer_size,
+                .answer_size = answer_size,
                 .records_first = batch->records_count,
         };
         draft.author = put(batch, taken->session->author, draft.author_size, &error);
         draft.hash = put(batch, &taken->hash, sizeof taken->hash, &error);
         draft.digest = put(batch, &digests, sizeof digests, &error);
-        draft.answer = put(batch, answer.data, answer.size, &error);
         if (error == SCN_OK) {
                 error = put_records(batch, taken, changes);
         }
@@ -173,26 +221,42 @@ static enum scn_error draft_transaction(
 
 static bool push_entry(struct scn_batch *batch, struct scn_entry entry)
 {
-        if (entry.answer == NULL ||
+        if (entry.answer_size == 0 ||
                 !scn_grow((void **)&batch->entries, &batch->entries_capacity, sizeof *batch->entries,
                         batch->entries_count + 1, SIZE_MAX)) {
-                scn_shared_bytes_unref(entry.answer);
                 scn_free(entry.steps);
                 return false;
         }
         batch->entries[batch->entries_count++] = entry;
         entry.session->answers_due++;
+        entry.session->answers_bytes += entry.answer_size;
+        return true;
+}
+
+/* Puts the frame of an answer with the others; false: no memory. */
+static bool put_answer(struct scn_batch *batch, struct scn_slice payload, struct scn_entry *entry)
+{
+        uint8_t head[SCN_FRAME_HEAD_BYTES_MAX];
+        const uint32_t head_size = scn_frame_head(payload.size, head);
+        entry->answer = batch->answers.size;
+        if (scn_buffer_append(&batch->answers, head, head_size) != SCN_OK ||
+                scn_buffer_append(&batch->answers, payload.data, payload.size) != SCN_OK) {
+                batch->answers.size = entry->answer;
+                return false;
+        }
+        entry->answer_size = head_size + payload.size;
         return true;
 }
 
 void scn_batch_add_refused(
         struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_refusal *refusal)
 {
-        const struct scn_entry entry = {
-                .session = taken->session,
-                .answer = scn_answer_encode_refused(taken->number, error, refusal),
-                .number = taken->number,
-        };
+        struct scn_entry entry = {.session = taken->session, .number = taken->number, .answer = batch->answers.size};
+        struct scn_shared_bytes *frame = scn_answer_encode_refused(taken->number, error, refusal);
+        if (frame != NULL && scn_buffer_append(&batch->answers, frame->bytes, frame->size) == SCN_OK) {
+                entry.answer_size = frame->size;
+        }
+        scn_shared_bytes_unref(frame);
         if (!push_entry(batch, entry)) {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }
@@ -236,8 +300,11 @@ bool scn_batch_add(
         struct scn_document *document = batch->room->document;
         struct scn_entry entry = {.session = taken->session, .number = taken->number, .is_accepted = true};
         enum scn_error error = note_entry(batch, taken, changes, &entry);
+        if (error == SCN_OK && !put_answer(batch, answer, &entry)) {
+                error = SCN_E_NO_MEMORY;
+        }
         if (error == SCN_OK) {
-                error = draft_transaction(batch, taken, changes, answer);
+                error = draft_transaction(batch, taken, changes, &entry, answer.size);
         }
         if (error != SCN_OK) {
                 scn_free(entry.steps);
@@ -246,7 +313,6 @@ bool scn_batch_add(
                 return false;
         }
         entry.changes = changes;
-        entry.answer = scn_answer_frame(answer);
         if (push_entry(batch, entry)) {
                 entry.author->is_pending = entry.author->is_pending || taken->steps_count > 0;
                 scn_live_note_applied(taken->session, edit_of(taken), changes);
@@ -263,13 +329,8 @@ bool scn_batch_add(
 /* Nothing changed: there is only an answer. */
 void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *taken, struct scn_slice answer)
 {
-        const struct scn_entry entry = {
-                .session = taken->session,
-                .answer = scn_answer_frame(answer),
-                .is_accepted = true,
-                .number = taken->number,
-        };
-        if (push_entry(batch, entry)) {
+        struct scn_entry entry = {.session = taken->session, .is_accepted = true, .number = taken->number};
+        if (put_answer(batch, answer, &entry) && push_entry(batch, entry)) {
                 scn_live_note_applied(taken->session, edit_of(taken), NULL);
         } else {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
@@ -293,7 +354,7 @@ static void make_transaction(struct scn_batch *batch, size_t index, struct scn_j
                 .cause = (uint32_t)draft->cause,
                 .step = draft->step,
                 .digest = {bytes + draft->digest, sizeof(struct scn_digests)},
-                .answer = {bytes + draft->answer, (uint32_t)draft->answer_size},
+                .answer = {batch->answers.data + draft->answer, (uint32_t)draft->answer_size},
                 .records = *at,
                 .records_count = (uint32_t)draft->records_count,
         };
@@ -310,9 +371,10 @@ static void make_transaction(struct scn_batch *batch, size_t index, struct scn_j
 
 static bool make_transactions(struct scn_batch *batch)
 {
-        batch->transactions = scn_alloc_zero(batch->drafts_count, sizeof *batch->transactions);
-        batch->journal_records = scn_alloc_zero(batch->records_count, sizeof *batch->journal_records);
-        if (batch->transactions == NULL || batch->journal_records == NULL) {
+        if (!scn_grow((void **)&batch->transactions, &batch->transactions_capacity, sizeof *batch->transactions,
+                    batch->drafts_count, SIZE_MAX) ||
+                !scn_grow((void **)&batch->journal_records, &batch->journal_records_capacity,
+                        sizeof *batch->journal_records, batch->records_count, SIZE_MAX)) {
                 return false;
         }
         struct scn_journal_record *at = batch->journal_records;
@@ -353,17 +415,57 @@ static void note_published(struct scn_entry *entry)
         entry->author->is_pending = false;
 }
 
+static void send_answers(struct scn_session *session)
+{
+        if (session->answers != NULL) {
+                session->answers->size = session->answers_size;
+                scn_session_send_shared(session, session->answers);
+                scn_shared_bytes_unref(session->answers);
+                session->answers = NULL;
+        }
+}
+
+/* What a batch answers to one session goes out in one piece, or a few. */
+static void put_into_piece(struct scn_session *session, const uint8_t *frame, size_t size)
+{
+        if (session->answers != NULL && session->answers->size - session->answers_size < size) {
+                send_answers(session);
+        }
+        if (session->answers == NULL) {
+                const size_t wanted = session->answers_bytes < ANSWERS_BYTES ? session->answers_bytes : ANSWERS_BYTES;
+                session->answers = scn_shared_bytes_alloc((uint32_t)(wanted < size ? size : wanted));
+                session->answers_size = 0;
+        }
+        if (session->answers == NULL) {
+                scn_session_end(session, SCN_E_NO_MEMORY, NULL);
+                return;
+        }
+        memcpy(session->answers->bytes + session->answers_size, frame, size);
+        session->answers_size += (uint32_t)size;
+}
+
 /* Of an entry that still has a session. */
-static void answer(const struct scn_room *room, const struct scn_entry *entry)
+static void answer(const struct scn_batch *batch, const struct scn_entry *entry)
 {
         struct scn_session *session = entry->session;
+        (void)scn_session_may_send(session); /* before this is queued */
         session->answers_due--;
         /* Also where nothing was left to change: it shows until a view has reached what it was judged by. */
         if (entry->is_accepted) {
-                session->owed = room->durable;
+                session->owed = batch->room->durable;
                 session->is_behind = true;
         }
-        scn_session_send_shared(session, entry->answer);
+        put_into_piece(session, batch->answers.data + entry->answer, entry->answer_size);
+        session->answers_bytes -= entry->answer_size;
+}
+
+static void send_all_answers(const struct scn_batch *batch)
+{
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                if (batch->entries[i].session != NULL) {
+                        send_answers(batch->entries[i].session);
+                }
+        }
 }
 
 /* The publish point: acknowledgements, then deltas. */
@@ -371,9 +473,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
 {
         room->durable = scn_document_revision(room->document);
         /* Nothing is queued beyond one delta: who has not taken the last one gets a merged one later. */
-        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
-                session->may_send = scn_session_is_drained(session);
-        }
+        room->moment++;
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
                 if (entry->changes != NULL) {
@@ -382,15 +482,17 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                         scn_document_settle(room->document, entry->changes);
                 }
                 if (entry->session != NULL) {
-                        answer(room, entry);
+                        answer(batch, entry);
                 }
         }
+        send_all_answers(batch);
         if (batch->mask != 0) {
                 scn_view_publish(room, batch->mask);
         }
         /* What an edit ends goes behind it, lest a node jumps back. */
         scn_live_publish(room, batch->mask);
-        scn_room_gather(room, batch->bytes.size + ROW_COST * (batch->drafts_count + batch->records_count));
+        scn_room_gather(room,
+                batch->bytes.size + batch->answers.size + ROW_COST * (batch->drafts_count + batch->records_count));
 }
 
 /* What was surely not stored never happened: taken back, newest first, and refused. */
@@ -418,11 +520,14 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
                 }
                 if (has_changed) {
                         entry->session->answers_due--;
+                        entry->session->answers_bytes -= entry->answer_size;
+                        send_answers(entry->session);
                         scn_answer_refused(entry->session, entry->number, error);
                 } else {
-                        answer(room, entry);
+                        answer(batch, entry);
                 }
         }
+        send_all_answers(batch);
 }
 
 void scn_room_break(struct scn_room *room)
@@ -435,9 +540,12 @@ void scn_room_break(struct scn_room *room)
         }
 }
 
+/* The room is settled: those that waited for that are served. */
 static void go_on(struct scn_room *room)
 {
         struct scn_session *next = NULL;
+        bool has_newcomer = false;
+        bool has_repeat = false;
         for (struct scn_session *session = room->sessions; session != NULL; session = next) {
                 next = session->next_in_room;
                 if (room->server->is_stopping) {
@@ -449,9 +557,15 @@ static void go_on(struct scn_room *room)
                         scn_view_catch_up(session);
                 }
                 scn_session_pump(session);
+                has_newcomer = has_newcomer || session->state == SCN_SESSION_OPENING;
+                has_repeat = has_repeat || session->has_repeat;
         }
-        scn_room_greet(room);
-        scn_room_ask_repeats(room);
+        if (has_newcomer) {
+                scn_room_greet(room);
+        }
+        if (has_repeat) {
+                scn_room_ask_repeats(room);
+        }
 }
 
 static void done_batch(struct scn_job *job)
@@ -471,7 +585,7 @@ static void done_batch(struct scn_job *job)
         } else {
                 take_back(room, batch);
         }
-        scn_batch_destroy(batch);
+        end_batch(batch);
         go_on(room);
         scn_room_turn(room);
         scn_room_tick(room);
@@ -494,6 +608,6 @@ void scn_batch_submit(struct scn_batch *batch)
         } else {
                 publish(room, batch);
         }
-        scn_batch_destroy(batch);
+        end_batch(batch);
         scn_room_ask_repeats(room);
 }

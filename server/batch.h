@@ -23,10 +23,11 @@ struct scn_taken {
 
 /* An edit of the turn, until its batch is published. */
 struct scn_entry {
-        struct scn_session *session;     /* NULL: gone meanwhile */
-        struct scn_changes *changes;     /* NULL: refused, or nothing changed */
-        struct scn_shared_bytes *answer; /* the frame to send */
-        bool is_accepted;                /* it changed something, or there was nothing to change */
+        struct scn_session *session; /* NULL: gone meanwhile */
+        struct scn_changes *changes; /* NULL: refused, or nothing changed */
+        size_t answer;               /* the frame to send, in the batch's answers ... */
+        size_t answer_size;          /* ... with its head */
+        bool is_accepted;            /* it changed something, or there was nothing to change */
         uint64_t number;
         /* What its author can take back once it is published. */
         struct scn_author *author; /* NULL: nothing changed */
@@ -42,7 +43,8 @@ struct scn_draft_record; /* ... and a record of one */
 struct scn_batch {
         struct scn_job job;
         struct scn_room *room;
-        struct scn_buffer bytes;
+        struct scn_buffer bytes;   /* of the transactions */
+        struct scn_buffer answers; /* frames, in the order of the entries */
         struct scn_draft *drafts;
         size_t drafts_count, drafts_capacity;
         struct scn_draft_record *records;
@@ -52,7 +54,9 @@ struct scn_batch {
         size_t steps_count; /* that its undos and redos are about */
         uint32_t mask;
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
+        size_t transactions_capacity;
         struct scn_journal_record *journal_records;
+        size_t journal_records_capacity;
         enum scn_error error;
         enum scn_error upkeep_error; /* nothing is lost by it */
         struct scn_storage_fault fault;
@@ -63,9 +67,8 @@ struct scn_batch {
         size_t bytes_taken;       /* of edits */
 };
 
-/* NULL: out of memory. */
+/* The room's spare one, or a new one; NULL: out of memory. */
 struct scn_batch *scn_batch_create(struct scn_room *room);
-void scn_batch_destroy(struct scn_batch *batch);
 
 /* What became of an edit. If it cannot even be answered, its session ends. `answer`, the message that says so, is
  * stored with the edit and is what a repeat gets; it is borrowed.

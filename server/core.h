@@ -46,6 +46,8 @@
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
 #define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
+#define SCN_ADOPTS_MAX 4u  /* files that are being received: each has a part in memory and all of it on the disk */
+#define SCN_FILE_BYTES_MAX (UINT64_C(64) << 30) /* of such a file */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
 #define SCN_PING_S_MAX 3600u      /* of what a client may promise */
@@ -63,7 +65,7 @@ struct scn_segment {
 struct scn_queued {
         struct scn_queued *next;
         uint32_t size;
-        bool waits_for_turn; /* it has been read: an edit, undo or redo */
+        bool waits_for_turn; /* an edit, not read yet; or an undo, redo or restore */
         uint8_t payload[];
 };
 
@@ -112,39 +114,54 @@ enum scn_session_state {
 };
 
 struct scn_session {
+        /* What every publish point and every piece that goes out touches comes first: a thousand sessions are a
+         * thousand misses a line. */
+        struct scn_session *next_in_room;
+        struct scn_room *room; /* borrowed; NULL before open */
+        struct scn_server *server;
+        void *transport;
+        enum scn_session_state state;
+        uint32_t answers_due; /* edits in the room's batch */
+        struct scn_queued *inbox_first;
+        struct scn_segment *outbox_first;
+        struct scn_segment *outbox_last;
+        size_t outbox_bytes;
+        uint64_t progress_ms; /* when something last went out, or the outbox was empty */
+        scn_revision owed;    /* of its own last edit: each of its views is told this revision, if by an empty delta */
+        uint32_t moment;      /* of the room, at which may_send was looked at */
+        bool may_send;        /* had drained then: its views get their deltas */
+        bool is_behind;       /* had not: they get one merged delta when it has */
+        bool is_asking;       /* something at the head of the inbox waits for a job */
+        bool has_repeat;      /* the edit at the head has a number that came before: its stored answer is wanted ... */
+        bool has_no_more_input;
+        bool has_stopped_reading;
+        bool has_sent_preface;
+        bool has_number;            /* a first number has come on this connection */
+        bool is_ready;              /* in the room's list of those that have something in their inbox */
+        struct scn_segment segment; /* the first one to wait needs no memory; free while bytes is NULL */
+
         struct scn_session *next; /* of the server */
         struct scn_session *previous;
-        struct scn_server *server;
-        struct scn_room *room; /* borrowed; NULL before open */
-        struct scn_session *next_in_room;
-        void *transport;
+        struct scn_session *ready_next; /* of the room */
+        struct scn_session *ready_previous;
         uint64_t number;
-        enum scn_session_state state;
         uint64_t began_ms;
         uint64_t heard_ms;    /* when something last arrived, or nothing was read */
         uint64_t promised_ms; /* the client sends something at least this often; 0: it did not say so */
 
         struct scn_uid client;
-        uint8_t author[SCN_AUTHOR_BYTES_MAX];
+        const uint8_t *author; /* owned; NULL before hello */
         uint32_t author_size;
         uint64_t last_number; /* the client's last number seen, here or in the journal */
-        bool has_number;      /* a first number has come on this connection */
         uint64_t open_request;
 
         struct scn_frame_reader reader;
-        struct scn_queued *inbox_first;
         struct scn_queued *inbox_last;
         size_t inbox_bytes;
         size_t input_bytes; /* as the server counts them: inbox, parts, and the frame under way */
-        bool is_asking;     /* something at the head of the inbox waits for a job */
-        bool has_repeat;    /* the edit at the head has a number that came before: its stored answer is wanted ... */
         uint64_t repeat_number;
-        struct scn_digest repeat_hash; /* ... if it is the same edit */
-        bool has_stopped_reading;
-        bool has_sent_preface;
-        bool has_no_more_input;
+        struct scn_digest repeat_hash;   /* ... if it is the same edit */
         enum scn_error stream_error;     /* why there is no more: it ends the session, once all before is answered */
-        uint32_t answers_due;            /* edits in the room's batch */
         struct scn_queued *staged_first; /* parts of an edit that has more to come, in order */
         struct scn_queued *staged_last;
         size_t staged_bytes;
@@ -157,13 +174,14 @@ struct scn_session {
         struct scn_author *own;        /* the room's, once it was needed */
         uint64_t group_number;         /* the gesture that is open ... */
         scn_revision group_step;       /* ... and the step it makes; 0: none */
-
-        struct scn_segment *outbox_first;
-        struct scn_segment *outbox_last;
-        size_t outbox_bytes;
-        uint64_t progress_ms; /* when something last went out, or the outbox was empty */
+        /* Answers of the batch that is being published, put together. */
+        size_t answers_bytes;             /* that the batch has for it */
+        struct scn_shared_bytes *answers; /* the piece that is being filled, or NULL ... */
+        uint32_t answers_size;            /* ... so far */
 
         struct scn_backup_stream *backup; /* being sent; NULL: none */
+        struct scn_adopt *adopt;          /* a file that is being received; NULL: none */
+        uint64_t torn_file;               /* request of one that failed before its last part, until that; or ABSENT */
 
         struct scn_live_entry *presence;  /* in the room's list; NULL: none */
         struct scn_live_entry **previews; /* by node id */
@@ -173,15 +191,13 @@ struct scn_session {
 
         struct scn_view *views;
         uint32_t views_count;
-        bool may_send;     /* had drained when the publish point came: its views get their deltas */
-        bool is_behind;    /* had not: they get one merged delta when it has */
-        scn_revision owed; /* of its own last edit: each of its views is told this revision, be it by an empty delta */
 };
 
 struct scn_batch;          /* batch.h */
 struct scn_checkpoint_job; /* upkeep.c */
 struct scn_history_upkeep; /* upkeep_history.c */
 struct scn_backup_stream;  /* backup.c */
+struct scn_adopt;          /* adopt.c */
 struct scn_past;           /* memory.h */
 struct scn_live;           /* live.h */
 struct scn_live_entry;
@@ -209,7 +225,11 @@ struct scn_room {
         struct scn_author *authors; /* who has edited since, or wanted to undo */
         int64_t last_time_us;
         struct scn_session *sessions;
+        struct scn_session *ready_first; /* those that have something in their inbox, in the order in which it came */
+        struct scn_session *ready_last;
+        uint32_t moment;         /* counts the occasions at which deltas are sent, see scn_session_may_send() */
         struct scn_batch *batch; /* NULL: none in flight */
+        struct scn_batch *spare; /* an empty one with its memory, for the next turn; or NULL */
         struct scn_observable *published;
         struct scn_view_group *groups;
         uint64_t views_due_ms;                     /* when a view's rate lets it be served next; 0: nothing waits */
@@ -244,8 +264,10 @@ struct scn_server {
         uint32_t checkpoint_jobs_count;
         bool has_history_upkeep; /* one of the rooms */
         uint32_t backups_count;
-        bool is_low;          /* less of the disk is free than is to stay free: no edits for now */
-        bool is_looking;      /* at how much is free: a job is under way */
+        bool is_low;              /* less of the disk is free than is to stay free: no edits for now */
+        bool is_looking;          /* at how much is free: a job is under way */
+        struct scn_adopt *adopts; /* list */
+        uint32_t adopts_count;
         uint64_t purge_at_ms; /* when the trash is looked through */
         size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
         bool has_starved;     /* a session waits for that to become less */
@@ -286,6 +308,8 @@ void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_er
  * all else with `failed`. */
 void scn_session_reject(
         struct scn_session *session, uint64_t kind, uint64_t request, enum scn_error error, const char *text);
+/* Answers a message that cannot be read. The connection goes on: the framing is whole (CASES B41). */
+void scn_session_answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault);
 /* Notes that a number was answered. */
 void scn_session_use_number(struct scn_session *session, uint64_t number);
 /* Says why, and ends the session once that has gone out. It stays in its room until it is destroyed, so this may be
@@ -293,7 +317,7 @@ void scn_session_use_number(struct scn_session *session, uint64_t number);
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text);
 /* Works off what can be worked off now. */
 void scn_session_pump(struct scn_session *session);
-/* The edit at the head of the inbox, or NULL. */
+/* What is at the head of the inbox and waits for the turn, most likely an edit; or NULL. */
 const struct scn_queued *scn_session_edit(const struct scn_session *session);
 void scn_session_pop(struct scn_session *session);
 /* Takes the edit at the head out of the inbox and keeps it as a part of a larger one. */
@@ -304,6 +328,11 @@ struct scn_author *scn_session_author(struct scn_session *session);
 /* Whether there is room to answer more, for this session and for all together. */
 bool scn_session_has_room(const struct scn_session *session);
 bool scn_session_is_drained(const struct scn_session *session);
+/* Whether it had drained when the room's present moment came. Before something is queued at that moment, this must
+ * have been asked. */
+bool scn_session_may_send(struct scn_session *session);
+/* Whether there is something in its inbox, for the room that it is in. */
+void scn_session_set_ready(struct scn_session *session, bool is_ready);
 
 /* --- intake.c --- */
 /* To be called whenever what a session holds has become more or less. */
@@ -360,6 +389,7 @@ void scn_room_close_groups(struct scn_room *room, const struct scn_author *autho
 void scn_room_break(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */
 void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session);
+void scn_batch_drop_spare(struct scn_room *room);
 
 /* --- upkeep.c --- */
 /* About every second: what the disk needs now and then, a small piece at a time. */
@@ -414,7 +444,7 @@ void scn_live_publish(struct scn_room *room, uint32_t mask);
 void scn_live_take_back(struct scn_room *room);
 
 /* --- live_view.c --- */
-/* Tells every view that may be told (scn_session.may_send) what it lacks; only while the room is settled. */
+/* Tells every view that may be told (scn_session_may_send) what it lacks; only while the room is settled. */
 void scn_live_tell(struct scn_room *room);
 /* A view has begun. */
 void scn_live_begin_view(struct scn_view *view);

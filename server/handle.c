@@ -4,6 +4,7 @@
 /* What each message does. A handler answers, or says that the message must wait at the head of its inbox. */
 
 #include "protocol/base/alloc.h"
+#include "server/adopt.h"
 #include "server/core.h"
 #include "server/fork.h"
 #include "server/history.h"
@@ -19,13 +20,15 @@ static struct scn_slice text_of(const char *text)
 
 /* --- hello, open --- */
 
-static void pack_limits(struct scn_packer *packer, const struct scn_limits *limits)
+static void pack_limits(struct scn_packer *packer, const struct scn_server_options *options)
 {
-        static const struct {
+        const struct scn_limits *limits = &options->limits;
+        const struct {
                 const char *name;
                 uint64_t value;
         } own[] = {{"message_bytes_max", SCN_MESSAGE_BYTES_MAX}, {"edit_bytes_max", SCN_STAGED_BYTES_MAX},
                 {"views_max", SCN_VIEWS_PER_SESSION_MAX}, {"author_bytes_max", SCN_AUTHOR_BYTES_MAX},
+                {"file_bytes_max", options->file_bytes_max != 0 ? options->file_bytes_max : SCN_FILE_BYTES_MAX},
 #define LIVE_LIMIT(name, value, what) {#name, SCN_LIVE_##name},
                 SCN_LIVE_LIMIT_LIST(LIVE_LIMIT)
 #undef LIVE_LIMIT
@@ -54,18 +57,20 @@ static void pack_limits(struct scn_packer *packer, const struct scn_limits *limi
 }
 
 /* Where no login is configured the author is the name stated, or made of the client's uid (DESIGN §8). */
-static void take_author(struct scn_session *session, struct scn_slice name)
+static bool take_author(struct scn_session *session, struct scn_slice name)
 {
-        if (name.data != NULL && name.size > 0) {
-                memcpy(session->author, name.data, name.size);
-                session->author_size = name.size;
-                return;
+        char guest[6 + SCN_UID_TEXT_LENGTH + 1] = "guest-";
+        struct scn_slice copy;
+        if (name.data == NULL || name.size == 0) {
+                scn_uid_format(session->client, guest + 6);
+                name = (struct scn_slice){(const uint8_t *)guest, sizeof guest - 1};
         }
-        char uid[SCN_UID_TEXT_LENGTH + 1];
-        scn_uid_format(session->client, uid);
-        memcpy(session->author, "guest-", 6);
-        memcpy(session->author + 6, uid, SCN_UID_TEXT_LENGTH);
-        session->author_size = 6 + SCN_UID_TEXT_LENGTH;
+        if (!scn_slice_copy(name, &copy)) {
+                return false;
+        }
+        session->author = copy.data;
+        session->author_size = copy.size;
+        return true;
 }
 
 static void handle_hello(struct scn_session *session, const struct scn_message_hello *hello)
@@ -84,13 +89,16 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
         }
         session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
         session->client = hello->client;
-        take_author(session, hello->name);
+        if (!take_author(session, hello->name)) {
+                scn_session_end(session, SCN_E_NO_MEMORY, NULL);
+                return;
+        }
         session->state = SCN_SESSION_KNOWN;
         session->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
         struct scn_buffer limits;
         scn_buffer_init(&limits, 4096);
         struct scn_packer packer = scn_packer_to(&limits);
-        pack_limits(&packer, &session->server->options.limits);
+        pack_limits(&packer, &session->server->options);
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_welcome);
         message.as.welcome.version = SCN_PROTOCOL_VERSION;
@@ -111,6 +119,12 @@ enum manage_action {
         MANAGE_RENAME,
 };
 
+/* Of a document in the list: what its file says, which need not be open for it. */
+struct manage_state {
+        enum scn_error error;
+        struct scn_journal_state journal;
+};
+
 struct manage_job {
         struct scn_job job;
         struct scn_server *server;
@@ -123,16 +137,47 @@ struct manage_job {
         struct scn_slice to;
         struct scn_room *room;       /* that is closed for it, or NULL */
         struct scn_journal *journal; /* of that room */
+        bool wants_states;
         struct scn_storage_list list;
+        struct manage_state *states; /* owned: one for each in the list; NULL: not asked for */
         enum scn_error error;
 };
 
 static void destroy_manage(struct manage_job *manage)
 {
         scn_storage_list_finish(&manage->list);
+        scn_free(manage->states);
         scn_free((void *)manage->name.data);
         scn_free((void *)manage->to.data);
         scn_free(manage);
+}
+
+static void look_into(const struct scn_storage *storage, struct scn_slice name, struct manage_state *state)
+{
+        static const struct scn_journal_options reading = {.mode = SCN_JOURNAL_READ};
+        struct scn_journal *journal = NULL;
+        state->error = scn_journal_open(storage, name, &reading, &journal, NULL);
+        if (state->error == SCN_OK) {
+                state->error = scn_journal_state(journal, &state->journal, NULL);
+        }
+        scn_journal_close(journal);
+}
+
+static enum scn_error list_documents(struct manage_job *manage)
+{
+        struct scn_storage *storage = manage->server->storage;
+        const enum scn_error error = scn_storage_list(storage, SCN_STORAGE_DOCUMENTS, &manage->list, NULL);
+        if (error != SCN_OK || !manage->wants_states) {
+                return error;
+        }
+        manage->states = scn_alloc_zero(manage->list.count + 1, sizeof *manage->states);
+        if (manage->states == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        for (size_t i = 0; i < manage->list.count; i++) {
+                look_into(storage, manage->list.entries[i].name, &manage->states[i]);
+        }
+        return SCN_OK;
 }
 
 static void run_manage(struct scn_job *job)
@@ -147,7 +192,7 @@ static void run_manage(struct scn_job *job)
         scn_journal_close(manage->journal);
         switch (manage->action) {
         case MANAGE_LIST:
-                manage->error = scn_storage_list(storage, SCN_STORAGE_DOCUMENTS, &manage->list, NULL);
+                manage->error = list_documents(manage);
                 break;
         case MANAGE_CREATE:
                 manage->error = scn_storage_create(storage, manage->name, &birth, NULL);
@@ -164,6 +209,30 @@ static void run_manage(struct scn_job *job)
         }
 }
 
+static void pack_document(struct scn_packer *packer, const struct manage_job *manage, size_t index)
+{
+        const struct scn_slice name = manage->list.entries[index].name;
+        const struct manage_state *state = manage->states != NULL ? &manage->states[index] : NULL;
+        if (state == NULL) {
+                scn_pack_text(packer, name);
+                return;
+        }
+        scn_pack_map(packer, state->error == SCN_OK ? 4 : 2);
+        scn_pack_cstring(packer, "doc");
+        scn_pack_text(packer, name);
+        if (state->error != SCN_OK) {
+                scn_pack_cstring(packer, "error");
+                scn_pack_cstring(packer, scn_error_code(state->error));
+                return;
+        }
+        scn_pack_cstring(packer, "uid");
+        scn_pack_uid(packer, state->journal.uid);
+        scn_pack_cstring(packer, "rev");
+        scn_pack_uint(packer, state->journal.last_revision);
+        scn_pack_cstring(packer, "epoch");
+        scn_pack_bin(packer, (const uint8_t *)&state->journal.epoch, sizeof state->journal.epoch);
+}
+
 static void answer_manage(struct scn_session *session, struct manage_job *manage)
 {
         if (manage->error != SCN_OK) {
@@ -176,7 +245,7 @@ static void answer_manage(struct scn_session *session, struct manage_job *manage
         if (manage->action == MANAGE_LIST) {
                 scn_pack_array(&packer, (uint32_t)manage->list.count);
                 for (size_t i = 0; i < manage->list.count; i++) {
-                        scn_pack_text(&packer, manage->list.entries[i].name);
+                        pack_document(&packer, manage, i);
                 }
         } else {
                 scn_pack_bool(&packer, true);
@@ -211,13 +280,13 @@ static void done_manage(struct scn_job *job)
 }
 
 static void submit_manage(struct scn_session *session, uint64_t request, enum manage_action action,
-        struct scn_slice name, struct scn_slice to)
+        struct scn_slice name, struct scn_slice to, bool wants_states)
 {
         struct scn_server *server = session->server;
         const struct scn_server_options *options = &server->options;
         struct scn_room *room =
                 action == MANAGE_DELETE || action == MANAGE_RENAME ? scn_server_find_room(server, name) : NULL;
-        if (room != NULL && !scn_room_is_unused(room)) {
+        if ((room != NULL && !scn_room_is_unused(room)) || scn_adopt_is_replacing(server, name)) {
                 scn_session_fail(session, request, SCN_E_BUSY, "the document is open");
                 return;
         }
@@ -234,6 +303,7 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
         manage->session = session->number;
         manage->request = request;
         manage->action = action;
+        manage->wants_states = wants_states;
         manage->now_us = (int64_t)options->utc_us(options->data);
         for (int i = 0; i < 2; i++) {
                 uint8_t random[16];
@@ -257,7 +327,7 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
                 if (action.size == message->action.size &&
                         memcmp(action.data, message->action.data, action.size) == 0) {
                         submit_manage(session, message->request, (enum manage_action)(MANAGE_CREATE + i),
-                                message->document, message->to);
+                                message->document, message->to, false);
                         return;
                 }
         }
@@ -321,7 +391,8 @@ static bool on_ping(struct scn_session *session, const struct scn_message *messa
 static bool on_documents(struct scn_session *session, const struct scn_message *message)
 {
         const struct scn_slice none = {NULL, 0};
-        submit_manage(session, message->as.documents.request, MANAGE_LIST, none, none);
+        const struct scn_message_documents *documents = &message->as.documents;
+        submit_manage(session, documents->request, MANAGE_LIST, none, none, documents->states);
         return true;
 }
 
@@ -445,6 +516,12 @@ static bool on_backup(struct scn_session *session, const struct scn_message *mes
         return scn_backup_start(session, message->as.backup.request);
 }
 
+static bool on_adopt(struct scn_session *session, const struct scn_message *message)
+{
+        scn_adopt_take(session, &message->as.adopt);
+        return true;
+}
+
 static bool on_presence(struct scn_session *session, const struct scn_message *message)
 {
         scn_handle_presence(session, &message->as.presence);
@@ -480,6 +557,7 @@ static const struct {
         {SCN_MESSAGE_manage, false, on_manage},
         {SCN_MESSAGE_who, false, on_who},
         {SCN_MESSAGE_kick, false, on_kick},
+        {SCN_MESSAGE_adopt, false, on_adopt},
         {SCN_MESSAGE_open, false, on_open},
         {SCN_MESSAGE_edit, true, on_edit},
         {SCN_MESSAGE_undo, true, on_edit},

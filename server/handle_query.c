@@ -20,6 +20,10 @@
 /* One question may take so many nodes, and all its answers together so many bytes. */
 #define WORLD_NODES_MAX 65536u
 #define WORLD_BYTES_MAX (64u << 20)
+/* Of one node, and how many make a part, usually: room made at once. */
+#define WORLD_BYTES_USUAL 212u
+#define WORLDS_OF_A_PART (PART_BYTES / WORLD_BYTES_USUAL + 2)
+#define ARRAY_HEAD_BYTES_MAX 5u
 
 /* --- Answers gathered, on the loop or on a worker --- */
 
@@ -54,19 +58,24 @@ void scn_answers_add_message(struct scn_answers *answers, const struct scn_messa
         answers->bytes += frame->size;
 }
 
-void scn_answers_add(struct scn_answers *answers, struct scn_packer *packer, bool more)
+static void add_body(struct scn_answers *answers, struct scn_slice body, bool more)
 {
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_answer);
         message.as.answer.request = answers->request;
-        message.as.answer.body = (struct scn_slice){packer->buffer->data, (uint32_t)packer->buffer->size};
+        message.as.answer.body = body;
         message.as.answer.more = more;
         message.as.answer.rev = answers->rev;
         message.as.answer.durable = answers->durable;
+        scn_answers_add_message(answers, &message);
+}
+
+void scn_answers_add(struct scn_answers *answers, struct scn_packer *packer, bool more)
+{
         if (packer->error != SCN_OK) {
                 scn_answers_fail(answers, packer->error);
         } else {
-                scn_answers_add_message(answers, &message);
+                add_body(answers, (struct scn_slice){packer->buffer->data, (uint32_t)packer->buffer->size}, more);
         }
 }
 
@@ -106,19 +115,40 @@ static void finish_body(struct scn_session *session, uint64_t request, struct sc
         scn_buffer_finish(packer->buffer);
 }
 
-/* A body is an array, whose count must be known first: elements are gathered, then put behind it. */
-static void add_part(struct scn_answers *answers, struct scn_buffer *elements, uint32_t count, bool more)
+/* A body is an array, whose count must be known first: elements are gathered behind room for its head. */
+static struct scn_packer begin_elements(struct scn_buffer *elements, size_t bytes)
 {
-        struct scn_buffer body;
-        scn_buffer_init(&body, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_array(&packer, count);
-        if (count > 0) {
-                scn_pack_raw(&packer, (struct scn_slice){elements->data, (uint32_t)elements->size});
+        static const uint8_t room[ARRAY_HEAD_BYTES_MAX];
+        scn_buffer_init(elements, BODY_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(elements);
+        packer.error = scn_buffer_reserve(elements, bytes);
+        if (packer.error == SCN_OK) {
+                packer.error = scn_buffer_append(elements, room, sizeof room);
         }
-        scn_answers_add(answers, &packer, more);
-        scn_buffer_finish(&body);
-        scn_buffer_reset(elements);
+        return packer;
+}
+
+static bool is_part(const struct scn_buffer *elements)
+{
+        return elements->size > PART_BYTES + ARRAY_HEAD_BYTES_MAX;
+}
+
+static void add_part(struct scn_answers *answers, struct scn_packer *packer, uint32_t count, bool more)
+{
+        uint8_t bytes[ARRAY_HEAD_BYTES_MAX];
+        struct scn_buffer head = {.data = bytes, .capacity = sizeof bytes, .size_max = sizeof bytes};
+        struct scn_packer head_packer = scn_packer_to(&head);
+        struct scn_buffer *elements = packer->buffer;
+        scn_answers_fail(answers, packer->error);
+        if (answers->error != SCN_OK) {
+                return;
+        }
+        scn_pack_array(&head_packer, count);
+        uint8_t *start = elements->data + ARRAY_HEAD_BYTES_MAX - head.size;
+        memcpy(start, bytes, head.size);
+        const size_t size = elements->size - ARRAY_HEAD_BYTES_MAX + head.size;
+        add_body(answers, (struct scn_slice){start, (uint32_t)size}, more);
+        elements->size = ARRAY_HEAD_BYTES_MAX;
 }
 
 /* --- world --- */
@@ -132,28 +162,34 @@ static void pack_floats(struct scn_packer *packer, uint32_t key, const float *fl
 static struct scn_trs decompose(const struct scn_affine *world)
 {
         struct scn_affine64 wide;
-        double residual;
         for (int i = 0; i < 12; i++) {
                 wide.m[i] = (double)world->m[i];
         }
-        return scn_transform_decompose(&wide, &residual);
+        return scn_transform_decompose(&wide, NULL);
 }
 
+/* What the nodes of one question have in common. */
+struct asked {
+        const struct scn_document *document;
+        const struct scn_node_ref *relative;
+        /* Children that may still be looked at: to find nodes by path, and to tell the paths of nodes. */
+        uint64_t find_steps;
+        uint64_t tell_steps;
+        struct scn_paths paths;
+};
+
 /* Nil where telling it would cost more steps than are left. */
-static void pack_path(
-        struct scn_packer *packer, const struct scn_document *document, scn_node_id id, uint64_t *steps_left)
+static void pack_path(struct scn_packer *packer, struct asked *asked, uint32_t slot)
 {
-        struct scn_buffer path;
-        scn_buffer_init(&path, BODY_BYTES_MAX);
-        const enum scn_error error = scn_document_path(document, id, steps_left, &path);
+        const struct scn_buffer *path = &asked->paths.text;
+        const enum scn_error error = scn_document_tell_path(asked->document, slot, &asked->tell_steps, &asked->paths);
         if (error == SCN_E_PATH_TOO_LONG) {
                 scn_pack_nil(packer);
         } else if (error == SCN_OK) {
-                scn_pack_text(packer, (struct scn_slice){path.data, (uint32_t)path.size});
+                scn_pack_text(packer, (struct scn_slice){path->data, (uint32_t)path->size});
         } else if (packer->error == SCN_OK) {
                 packer->error = error;
         }
-        scn_buffer_finish(&path);
 }
 
 static void pack_error(struct scn_packer *packer, enum scn_error error)
@@ -165,45 +201,23 @@ static void pack_error(struct scn_packer *packer, enum scn_error error)
         scn_pack_cstring(packer, scn_error_text(error));
 }
 
-static enum scn_error find_world(const struct scn_document *document, const struct scn_node_ref *ref,
-        const struct scn_node_ref *relative, uint64_t *steps_left, scn_node_id *id, struct scn_affine *world)
+static void pack_world(struct scn_packer *packer, struct asked *asked, const struct scn_node_ref *ref)
 {
-        scn_node_id other = 0;
-        enum scn_error error = scn_document_find_within(document, ref, steps_left, id);
-        if (error == SCN_OK && relative->kind != SCN_REF_NONE) {
-                error = scn_document_find_within(document, relative, steps_left, &other);
-        }
-        if (error != SCN_OK) {
-                return error;
-        }
-        return other == 0 ? scn_document_world(document, *id, world)
-                          : scn_document_world_relative(document, *id, other, world);
-}
-
-/* Children that may still be looked at: to find nodes by path, and to tell the paths of nodes. */
-struct steps {
-        uint64_t find;
-        uint64_t tell;
-};
-
-static void pack_world(struct scn_packer *packer, const struct scn_document *document, const struct scn_node_ref *ref,
-        const struct scn_node_ref *relative, struct steps *steps)
-{
-        scn_node_id id;
-        struct scn_affine world;
+        struct scn_located located;
         float matrix[16];
-        const enum scn_error error = find_world(document, ref, relative, &steps->find, &id, &world);
+        const enum scn_error error =
+                scn_document_locate(asked->document, ref, asked->relative, &asked->find_steps, &located);
         if (error != SCN_OK) {
                 pack_error(packer, error);
                 return;
         }
-        const struct scn_trs trs = decompose(&world);
-        scn_affine_to_mat4(&world, matrix);
+        const struct scn_trs trs = decompose(&located.world);
+        scn_affine_to_mat4(&located.world, matrix);
         scn_pack_map(packer, 6);
         scn_pack_uint(packer, 0);
-        scn_pack_uid(packer, scn_document_node(document, id).uid);
+        scn_pack_uid(packer, located.uid);
         scn_pack_uint(packer, 1);
-        pack_path(packer, document, id, &steps->tell);
+        pack_path(packer, asked, located.slot);
         pack_floats(packer, 2, matrix, 16);
         pack_floats(packer, 3, trs.t, 3);
         pack_floats(packer, 4, trs.r, 4);
@@ -217,22 +231,23 @@ void scn_query_world(
         struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
         const uint32_t count = scn_unpack_array(&nodes);
         const uint64_t steps_max = scn_document_limits(document)->path_steps_max;
-        struct steps steps = {steps_max, steps_max};
+        struct asked asked = {document, &message->relative, steps_max, steps_max, {.depth = 0}};
         uint32_t gathered = 0;
         if (count > WORLD_NODES_MAX) {
                 scn_answers_fail(answers, SCN_E_TOO_LARGE);
                 return;
         }
-        scn_buffer_init(&elements, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&elements);
+        scn_buffer_init(&asked.paths.text, BODY_BYTES_MAX);
+        struct scn_packer packer =
+                begin_elements(&elements, (count < WORLDS_OF_A_PART ? count : WORLDS_OF_A_PART) * WORLD_BYTES_USUAL);
         for (uint32_t i = 0; i < count && nodes.error == SCN_OK && packer.error == SCN_OK; i++) {
                 const struct scn_node_ref ref = scn_unpack_ref(&nodes);
                 if (nodes.error == SCN_OK) {
-                        pack_world(&packer, document, &ref, &message->relative, &steps);
+                        pack_world(&packer, &asked, &ref);
                         gathered++;
                 }
-                if (elements.size > PART_BYTES && i + 1 < count) {
-                        add_part(answers, &elements, gathered, true);
+                if (is_part(&elements) && i + 1 < count) {
+                        add_part(answers, &packer, gathered, true);
                         gathered = 0;
                 }
                 if (answers->bytes > WORLD_BYTES_MAX) {
@@ -240,14 +255,16 @@ void scn_query_world(
                 }
         }
         packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;
-        scn_answers_fail(answers, packer.error);
-        add_part(answers, &elements, gathered, false);
+        add_part(answers, &packer, gathered, false);
         scn_buffer_finish(&elements);
+        scn_buffer_finish(&asked.paths.text);
 }
 
 void scn_handle_world(struct scn_session *session, const struct scn_message_world *message)
 {
         struct scn_answers answers = begin(session, message->request);
+        struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
+        scn_document_prepare_worlds(session->room->document, scn_unpack_array(&nodes));
         scn_query_world(session->room->document, message, &answers);
         finish(session, &answers);
 }
@@ -347,8 +364,7 @@ void scn_query_tree(
                 }
         }
         struct scn_buffer nodes;
-        scn_buffer_init(&nodes, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&nodes);
+        struct scn_packer packer = begin_elements(&nodes, 0);
         uint32_t count = 0;
         uint32_t at = 0; /* property field of the node, if it is told in several pieces */
         scn_node_id id = top;
@@ -359,13 +375,12 @@ void scn_query_tree(
                         id = next_node(document, top, id, message->depth);
                         at = 0;
                 }
-                if (nodes.size > PART_BYTES && id != 0) {
-                        add_part(answers, &nodes, count, true);
+                if (is_part(&nodes) && id != 0) {
+                        add_part(answers, &packer, count, true);
                         count = 0;
                 }
         }
-        scn_answers_fail(answers, packer.error);
-        add_part(answers, &nodes, count, false);
+        add_part(answers, &packer, count, false);
         scn_buffer_finish(&nodes);
 }
 
@@ -487,25 +502,20 @@ void scn_handle_who(struct scn_session *session, uint64_t request)
 {
         struct scn_answers answers = begin(session, request);
         struct scn_buffer elements;
-        scn_buffer_init(&elements, BODY_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&elements);
+        struct scn_packer packer = begin_elements(&elements, 0);
         uint32_t count = 0;
         for (const struct scn_session *at = session->server->sessions; at != NULL; at = at->next) {
                 if (at->state == SCN_SESSION_NEW || at->state == SCN_SESSION_ENDED) {
                         continue;
                 }
-                if (elements.size > PART_BYTES) {
-                        add_part(&answers, &elements, count, true);
+                if (is_part(&elements)) {
+                        add_part(&answers, &packer, count, true);
                         count = 0;
                 }
                 pack_session(&packer, at);
                 count++;
         }
-        if (packer.error != SCN_OK) {
-                scn_answers_fail(&answers, packer.error);
-        } else {
-                add_part(&answers, &elements, count, false);
-        }
+        add_part(&answers, &packer, count, false);
         finish(session, &answers);
         scn_buffer_finish(&elements);
 }

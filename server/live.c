@@ -517,9 +517,7 @@ void scn_live_turn(struct scn_room *room)
         if (live->due_ms > now_ms || !scn_room_is_settled(room)) {
                 return;
         }
-        for (struct scn_session *at = room->sessions; at != NULL; at = at->next_in_room) {
-                at->may_send = scn_session_is_drained(at);
-        }
+        room->moment++;
         scn_live_tell(room);
 }
 

@@ -382,9 +382,10 @@ void scn_live_tell(struct scn_room *room)
                         if (view->session->state != SCN_SESSION_OPEN || !lacks(view)) {
                                 continue;
                         }
-                        if (view->session->may_send && is_due(view, now_ms) && !is_held(view)) {
+                        const bool may_send = scn_session_may_send(view->session);
+                        if (may_send && is_due(view, now_ms) && !is_held(view)) {
                                 tell(view, &shared);
-                        } else if (view->session->may_send) {
+                        } else if (may_send) {
                                 want(live, next_ms(view, now_ms));
                         }
                         is_told = is_told && !lacks(view);

@@ -14,8 +14,6 @@
 
 #define AGENT "scened " SCN_VERSION
 #define EXIT_USAGE 2
-/* Journals wait for the disk most of the time; a slow checkpoint must not hold them all up. */
-#define WORKER_THREADS "16"
 
 static void write_log(void *data, const char *line, size_t size)
 {
@@ -92,6 +90,5 @@ int main(int argc, char **argv)
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGHUP, SIG_IGN);
         scn_alloc_keep_little();
-        (void)setenv("UV_THREADPOOL_SIZE", WORKER_THREADS, 0);
         return run(&config);
 }

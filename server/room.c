@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "protocol/scene/digest.h"
+#include "server/adopt.h"
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/live.h"
@@ -331,7 +332,8 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
         struct scn_server *server = session->server;
         struct scn_room *room = scn_server_find_room(server, name);
         session->open_request = request;
-        if (room != NULL && (room->state == SCN_ROOM_CLOSING || room->is_broken)) {
+        if ((room != NULL && (room->state == SCN_ROOM_CLOSING || room->is_broken)) ||
+                scn_adopt_is_replacing(server, name)) {
                 session->state = SCN_SESSION_KNOWN;
                 scn_session_fail(session, request, SCN_E_BUSY, "the document is just being closed");
                 return;
@@ -357,7 +359,9 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
         }
         session->room = room;
         session->next_in_room = room->sessions;
+        session->moment = room->moment - 1;
         room->sessions = session;
+        scn_session_set_ready(session, session->inbox_first != NULL);
         if (room->state == SCN_ROOM_OPEN) {
                 scn_room_greet(room);
         }
@@ -382,6 +386,8 @@ void scn_room_leave(struct scn_session *session)
         scn_restore_destroy(session->restore);
         session->restore = NULL;
         session->own = NULL;
+        scn_session_set_ready(session, false);
+        session->answers_bytes = 0;
         session->room = NULL;
         session->next_in_room = NULL;
         room->idle_since_ms = scn_server_now_ms(room->server);
@@ -420,6 +426,7 @@ static void destroy_room(struct scn_room *room)
         scn_past_drop(room);
         scn_document_destroy(room->document);
         scn_observable_destroy(room->published);
+        scn_batch_drop_spare(room);
         scn_live_destroy(room->live);
         scn_authors_destroy(room->authors);
         scn_free((void *)room->name.data);

@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "server/adopt.h"
 #include "server/core.h"
 
 #include <stdarg.h>
@@ -134,6 +135,7 @@ void scn_server_end_history_job(struct scn_server *server)
 void scn_server_turn(struct scn_server *server)
 {
         serve_starved(server);
+        scn_adopt_turn(server);
         struct scn_room *next = NULL;
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
                 next = room->next;
@@ -186,6 +188,7 @@ void scn_server_tick(struct scn_server *server)
                         tick_session(session, now_ms);
                 }
         }
+        scn_adopt_tick(server);
         scn_server_upkeep(server);
         scn_intake_tick(server, now_ms);
         struct scn_room *next = NULL;

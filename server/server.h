@@ -36,6 +36,7 @@ struct scn_server_options {
         struct scn_limits limits;
         size_t output_bytes_max;   /* that may be encoded and not sent, for all sessions together; 0: the usual */
         size_t input_bytes_max;    /* that all sessions together may hold; 0: the usual */
+        uint64_t file_bytes_max;   /* of a file that is to become a document; 0: the usual */
         uint64_t memory_bytes_max; /* of documents; above, none is opened any more; 0: the usual */
         uint64_t fold_age_s;       /* finished gestures that are older are folded; 0: never */
         uint64_t keep_age_s;       /* history that is older may be dropped; 0: never */

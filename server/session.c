@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "server/adopt.h"
 #include "server/answer.h"
 #include "server/core.h"
 #include "server/restore.h"
@@ -30,6 +31,7 @@ struct scn_session *scn_session_create(struct scn_server *server, void *transpor
         session->began_ms = scn_server_now_ms(server);
         session->progress_ms = session->began_ms;
         session->heard_ms = session->began_ms;
+        session->torn_file = SCN_ABSENT;
         scn_frame_reader_init(&session->reader);
         session->next = server->sessions;
         if (server->sessions != NULL) {
@@ -49,13 +51,22 @@ static void free_queue(struct scn_queued *first)
         }
 }
 
+/* The first one. */
+static void drop_segment(struct scn_session *session)
+{
+        struct scn_segment *segment = session->outbox_first;
+        session->outbox_first = segment->next;
+        scn_shared_bytes_unref(segment->bytes);
+        segment->bytes = NULL;
+        if (segment != &session->segment) {
+                scn_free(segment);
+        }
+}
+
 static void free_outbox(struct scn_session *session)
 {
         while (session->outbox_first != NULL) {
-                struct scn_segment *next = session->outbox_first->next;
-                scn_shared_bytes_unref(session->outbox_first->bytes);
-                scn_free(session->outbox_first);
-                session->outbox_first = next;
+                drop_segment(session);
         }
         session->outbox_last = NULL;
         session->outbox_bytes = 0;
@@ -65,6 +76,7 @@ void scn_session_destroy(struct scn_session *session)
 {
         struct scn_server *server = session->server;
         scn_backup_forget(session);
+        scn_adopt_forget(session);
         scn_room_leave(session);
         free_queue(session->inbox_first);
         free_queue(session->staged_first);
@@ -72,6 +84,7 @@ void scn_session_destroy(struct scn_session *session)
         scn_undo_destroy(session->undo);
         scn_restore_destroy(session->restore);
         scn_frame_reader_finish(&session->reader);
+        scn_free((void *)(uintptr_t)session->author);
         *(session->previous != NULL ? &session->previous->next : &server->sessions) = session->next;
         if (session->next != NULL) {
                 session->next->previous = session->previous;
@@ -102,7 +115,7 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
         if (session->state == SCN_SESSION_ENDED) {
                 return;
         }
-        struct scn_segment *segment = scn_alloc(sizeof *segment);
+        struct scn_segment *segment = session->segment.bytes == NULL ? &session->segment : scn_alloc(sizeof *segment);
         if (segment == NULL) {
                 cut(session);
                 return;
@@ -120,16 +133,45 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
         wake(session);
 }
 
+/* What is short needs no memory but the frame's own. NULL: it is not short, or there is no memory. */
+static struct scn_shared_bytes *frame_short(const struct scn_message *message)
+{
+        uint8_t bytes[256];
+        struct scn_buffer payload = {.data = bytes, .capacity = sizeof bytes, .size_max = sizeof bytes};
+        return scn_message_encode(message, &payload) == SCN_OK
+                ? scn_answer_frame((struct scn_slice){bytes, (uint32_t)payload.size})
+                : NULL;
+}
+
+/* What is long is encoded where it stays: behind the head of what is shared, and of the frame. */
+static struct scn_shared_bytes *frame_long(const struct scn_message *message)
+{
+        static const uint8_t front[sizeof(struct scn_shared_bytes) + SCN_FRAME_HEAD_BYTES_MAX];
+        const size_t body = message->kind == SCN_MESSAGE_answer ? message->as.answer.body.size : 0;
+        struct scn_buffer buffer;
+        struct scn_shared_bytes *shared = NULL;
+        scn_buffer_init(&buffer, sizeof front + SCN_MESSAGE_BYTES_MAX);
+        if (scn_buffer_reserve(&buffer, sizeof front + body + 64) == SCN_OK &&
+                scn_buffer_append(&buffer, front, sizeof front) == SCN_OK &&
+                scn_message_encode(message, &buffer) == SCN_OK) {
+                uint8_t head[SCN_FRAME_HEAD_BYTES_MAX];
+                const size_t size = buffer.size - sizeof front;
+                const uint32_t head_size = scn_frame_head((uint32_t)size, head);
+                uint8_t *const frame = buffer.data + sizeof(struct scn_shared_bytes);
+                memcpy(frame, head, head_size);
+                if (head_size < sizeof head) {
+                        memmove(frame + head_size, frame + sizeof head, size);
+                }
+                shared = scn_shared_bytes_take(&buffer, head_size + (uint32_t)size);
+        }
+        scn_buffer_finish(&buffer);
+        return shared;
+}
+
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message)
 {
-        struct scn_buffer payload;
-        struct scn_shared_bytes *shared = NULL;
-        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        if (scn_message_encode(message, &payload) == SCN_OK) {
-                shared = scn_answer_frame((struct scn_slice){payload.data, (uint32_t)payload.size});
-        }
-        scn_buffer_finish(&payload);
-        return shared;
+        struct scn_shared_bytes *shared = frame_short(message);
+        return shared != NULL ? shared : frame_long(message);
 }
 
 /* The stream to the client begins with the preface, whatever comes first. */
@@ -223,22 +265,23 @@ size_t scn_session_output(struct scn_session *session, struct scn_slice *slices,
 void scn_session_sent(struct scn_session *session, size_t bytes)
 {
         session->outbox_bytes -= bytes;
-        session->progress_ms = scn_server_now_ms(session->server);
         while (bytes > 0) {
                 struct scn_segment *segment = session->outbox_first;
                 SCN_ASSERT(segment != NULL);
                 const size_t left = segment->bytes->size - segment->sent;
                 if (bytes < left) {
                         segment->sent += (uint32_t)bytes;
-                        return;
+                        break;
                 }
                 bytes -= left;
-                session->outbox_first = segment->next;
-                session->outbox_last = segment->next == NULL ? NULL : session->outbox_last;
-                scn_shared_bytes_unref(segment->bytes);
-                scn_free(segment);
+                drop_segment(session);
         }
-        if (session->outbox_first == NULL && session->state == SCN_SESSION_OPEN) {
+        if (session->outbox_first != NULL) {
+                session->progress_ms = scn_server_now_ms(session->server);
+                return;
+        }
+        session->outbox_last = NULL;
+        if (session->state == SCN_SESSION_OPEN) {
                 if (session->is_behind && scn_room_is_settled(session->room)) {
                         scn_view_catch_up(session);
                 }
@@ -248,6 +291,15 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
         if (session->outbox_first == NULL) {
                 scn_session_pump(session);
         }
+}
+
+bool scn_session_may_send(struct scn_session *session)
+{
+        if (session->moment != session->room->moment) {
+                session->moment = session->room->moment;
+                session->may_send = scn_session_is_drained(session);
+        }
+        return session->may_send;
 }
 
 struct scn_author *scn_session_author(struct scn_session *session)
@@ -286,6 +338,23 @@ bool scn_session_wants_input(const struct scn_session *session)
                 scn_intake_has_room(session);
 }
 
+void scn_session_set_ready(struct scn_session *session, bool is_ready)
+{
+        struct scn_room *room = session->room;
+        if (is_ready && !session->is_ready) {
+                session->ready_next = NULL;
+                session->ready_previous = room->ready_last;
+                *(room->ready_last != NULL ? &room->ready_last->ready_next : &room->ready_first) = session;
+                room->ready_last = session;
+        } else if (!is_ready && session->is_ready) {
+                struct scn_session *const previous = session->ready_previous;
+                struct scn_session *const next = session->ready_next;
+                *(previous != NULL ? &previous->ready_next : &room->ready_first) = next;
+                *(next != NULL ? &next->ready_previous : &room->ready_last) = previous;
+        }
+        session->is_ready = is_ready;
+}
+
 static bool enqueue(struct scn_session *session, struct scn_slice payload)
 {
         struct scn_queued *queued = scn_alloc(sizeof *queued + payload.size);
@@ -299,6 +368,9 @@ static bool enqueue(struct scn_session *session, struct scn_slice payload)
         *(session->inbox_last != NULL ? &session->inbox_last->next : &session->inbox_first) = queued;
         session->inbox_last = queued;
         session->inbox_bytes += sizeof *queued + payload.size;
+        if (session->room != NULL) {
+                scn_session_set_ready(session, true);
+        }
         return true;
 }
 
@@ -358,6 +430,9 @@ static struct scn_queued *take_head(struct scn_session *session)
         session->inbox_first = head->next;
         session->inbox_last = head->next == NULL ? NULL : session->inbox_last;
         session->inbox_bytes -= sizeof *head + head->size;
+        if (session->inbox_first == NULL) {
+                scn_session_set_ready(session, false);
+        }
         scn_intake_count(session);
         if ((session->has_stopped_reading || session->server->is_input_full) && scn_session_wants_input(session)) {
                 session->has_stopped_reading = false;
@@ -431,8 +506,7 @@ void scn_session_reject(
         scn_session_send(session, &message);
 }
 
-/* A message that cannot be read is answered, and the connection goes on: the framing is whole (CASES B41). */
-static void answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
+void scn_session_answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
 {
         char text[128];
         (void)snprintf(text, sizeof text, "%s%s%s: %s",
@@ -462,13 +536,17 @@ static void pump(struct scn_session *session)
                 struct scn_queued *head = session->inbox_first;
                 struct scn_message message;
                 struct scn_message_fault fault;
+                /* An edit is read once, in its turn. */
+                head->waits_for_turn = head->waits_for_turn ||
+                        (session->state == SCN_SESSION_OPEN &&
+                                scn_message_number(payload_of(head)) == SCN_MESSAGE_edit);
                 if (head->waits_for_turn) {
                         return;
                 }
                 const enum scn_error error =
                         scn_message_decode(payload_of(head), SCN_RECEIVER_SERVER, &message, &fault);
                 if (error != SCN_OK) {
-                        answer_fault(session, error, &fault);
+                        scn_session_answer_fault(session, error, &fault);
                 } else if (!scn_handle(session, &message)) {
                         /* While a document is being opened it is not known yet whether there will be turns. */
                         head->waits_for_turn = session->state == SCN_SESSION_OPEN && is_taken_by_turn(message.kind);

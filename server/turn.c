@@ -56,6 +56,15 @@ static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
 
 /* --- Taking edits from the inboxes --- */
 
+/* What was at the head of the inbox is done. */
+static void go_on(struct scn_session *session)
+{
+        if (session->state == SCN_SESSION_OPEN) {
+                scn_session_pop(session);
+                scn_session_pump(session);
+        }
+}
+
 static void refuse_now(struct scn_session *session, uint64_t number, enum scn_error error)
 {
         scn_answer_refused(session, number, error);
@@ -236,10 +245,7 @@ static bool take_undo(
         batch->undos_count = batch->entries_count;
         scn_undo_destroy(session->undo);
         session->undo = NULL;
-        if (session->state == SCN_SESSION_OPEN) {
-                scn_session_pop(session);
-                scn_session_pump(session);
-        }
+        go_on(session);
         return true;
 }
 
@@ -290,10 +296,7 @@ static bool take_restore(struct scn_batch *batch, struct scn_session *session,
         }
         scn_restore_destroy(session->restore);
         session->restore = NULL;
-        if (session->state == SCN_SESSION_OPEN) {
-                scn_session_pop(session);
-                scn_session_pump(session);
-        }
+        go_on(session);
         return true;
 }
 
@@ -316,7 +319,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         struct scn_message_fault fault;
         bool is_repeat;
         const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &fault);
-        SCN_ASSERT(decoded == SCN_OK); /* it was read once already, when it came to the head */
+        if (decoded != SCN_OK) {
+                scn_session_answer_fault(session, decoded, &fault);
+                go_on(session);
+                return true;
+        }
         if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo && message.kind != SCN_MESSAGE_redo &&
                 message.kind != SCN_MESSAGE_restore) {
                 return false; /* a view, which waits for the publish point */
@@ -360,10 +367,7 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         }
         batch->bytes_taken += payload.size;
         decode_and_apply(batch, session, &message.as.edit, hash);
-        if (session->state == SCN_SESSION_OPEN) {
-                scn_session_pop(session);
-                scn_session_pump(session);
-        }
+        go_on(session);
         return true;
 }
 
@@ -371,8 +375,8 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
 static void take_prepared(struct scn_room *room, struct scn_batch *batch)
 {
         struct scn_session *next = NULL;
-        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
-                next = session->next_in_room;
+        for (struct scn_session *session = room->ready_first; session != NULL; session = next) {
+                next = session->ready_next;
                 const bool is_prepared = session->undo != NULL || session->restore != NULL;
                 if (is_prepared && scn_session_edit(session) != NULL) {
                         (void)take_edit(batch, session);
@@ -388,8 +392,8 @@ static void fill_batch(struct scn_room *room, struct scn_batch *batch)
         while (has_taken) {
                 has_taken = false;
                 struct scn_session *next = NULL;
-                for (struct scn_session *session = room->sessions; session != NULL; session = next) {
-                        next = session->next_in_room;
+                for (struct scn_session *session = room->ready_first; session != NULL; session = next) {
+                        next = session->ready_next;
                         if (batch->entries_count >= SCN_TURN_EDITS_MAX || batch->bytes_taken >= SCN_TURN_BYTES_MAX) {
                                 return;
                         }
@@ -399,14 +403,15 @@ static void fill_batch(struct scn_room *room, struct scn_batch *batch)
                 }
         }
 }
+
 void scn_room_turn(struct scn_room *room)
 {
         if (!scn_room_is_settled(room) || room->jobs_count > 0 || room->server->is_stopping) {
                 return;
         }
         bool has_edit = false;
-        for (struct scn_session *session = room->sessions; session != NULL && !has_edit;
-                session = session->next_in_room) {
+        for (struct scn_session *session = room->ready_first; session != NULL && !has_edit;
+                session = session->ready_next) {
                 has_edit = scn_session_edit(session) != NULL;
         }
         struct scn_batch *batch = has_edit ? scn_batch_create(room) : NULL;

@@ -178,11 +178,14 @@ static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
 static bool may_send(struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
-        const uint64_t now_ms = scn_server_now_ms(room->server);
         if (!scn_server_claim_output_room(room->server)) {
                 return false;
         }
-        if (view->interval_ms != 0 && now_ms < view->next_ms) {
+        if (view->interval_ms == 0) {
+                return true;
+        }
+        const uint64_t now_ms = scn_server_now_ms(room->server);
+        if (now_ms < view->next_ms) {
                 const bool is_first = room->views_due_ms == 0 || view->next_ms < room->views_due_ms;
                 room->views_due_ms = is_first ? view->next_ms : room->views_due_ms;
                 return false;
@@ -290,7 +293,7 @@ static enum scn_error on_published(struct scn_event *event, const void **return_
                 if (view->session->state != SCN_SESSION_OPEN) {
                         continue;
                 }
-                if (view->session->may_send) {
+                if (scn_session_may_send(view->session)) {
                         send_lack(view, &encodings);
                 } else {
                         view->session->is_behind = true;

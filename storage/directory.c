@@ -59,6 +59,26 @@ static void remove_drafts(const struct scn_storage *storage)
         closedir(stream);
 }
 
+/* Documents that were about to take the place of others. */
+static enum scn_error finish_replacing(const struct scn_storage *storage, struct scn_storage_fault *fault)
+{
+        const size_t prefix = strlen(SCN_STORAGE_NEXT_PREFIX), suffix = SCN_STORAGE_SUFFIX_BYTES;
+        DIR *stream = open_stream(storage->directory_fd);
+        struct dirent *entry;
+        enum scn_error error = SCN_OK;
+
+        if (stream == NULL)
+                return SCN_OK;
+        while (error == SCN_OK && (entry = readdir(stream)) != NULL) {
+                const size_t size = strlen(entry->d_name);
+                if (strncmp(entry->d_name, SCN_STORAGE_NEXT_PREFIX, prefix) == 0 && size > prefix + suffix &&
+                        strcmp(entry->d_name + size - suffix, SCN_STORAGE_SUFFIX) == 0)
+                        error = scn_storage_finish_replacing(storage, entry->d_name + prefix, fault);
+        }
+        closedir(stream);
+        return error;
+}
+
 /* Nothing is made inside before the lock is ours: whoever is refused has changed nothing. */
 static enum scn_error open_locked(struct scn_storage *storage, struct scn_storage_fault *fault)
 {
@@ -72,8 +92,29 @@ static enum scn_error open_locked(struct scn_storage *storage, struct scn_storag
                 openat(storage->directory_fd, SCN_STORAGE_TRASH_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (storage->trash_fd < 0)
                 return scn_fault_set_errno(fault, errno, "open the trash in", storage->path);
+        /* Before anything is moved there, the trash must outlast a loss of power. */
+        if (fsync(storage->directory_fd) < 0)
+                return scn_fault_set_errno(fault, errno, "sync the directory", storage->path);
         remove_drafts(storage);
-        return SCN_OK;
+        return finish_replacing(storage, fault);
+}
+
+/* A directory that was just made is there after a loss of power only if the one around it has been synced. Whether an
+ * earlier process came so far is not known; and not everybody may look into the one around. */
+static enum scn_error sync_parent(const struct scn_storage *storage, struct scn_storage_fault *fault)
+{
+        char parent[SCN_STORAGE_PATH_SIZE];
+        const char *slash = strrchr(storage->path, '/');
+
+        SCN_ASSERT(slash != NULL);
+        snprintf(parent, sizeof parent, "%.*s/", (int)(slash - storage->path), storage->path);
+        const int fd = openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return SCN_OK;
+        const int result = fsync(fd);
+        const int reason = errno;
+        close(fd);
+        return result == 0 ? SCN_OK : scn_fault_set_errno(fault, reason, "sync the directory around", storage->path);
 }
 
 static enum scn_error open_directory(const char *path, struct scn_storage *storage, struct scn_storage_fault *fault)
@@ -85,7 +126,8 @@ static enum scn_error open_directory(const char *path, struct scn_storage *stora
         storage->directory_fd = open(storage->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (storage->directory_fd < 0)
                 return scn_fault_set_errno(fault, errno, "open the data directory", storage->path);
-        return open_locked(storage, fault);
+        const enum scn_error error = sync_parent(storage, fault);
+        return error == SCN_OK ? open_locked(storage, fault) : error;
 }
 
 enum scn_error scn_storage_open(const char *path, struct scn_storage **storage_out, struct scn_storage_fault *fault)

@@ -9,6 +9,8 @@
 
 #define SCN_STORAGE_TRASH_NAME "trash"
 #define SCN_STORAGE_DRAFT_PREFIX ".draft-"
+/* A document that is about to take the place of the one whose file name follows. */
+#define SCN_STORAGE_NEXT_PREFIX ".next-"
 #define SCN_STORAGE_PATH_SIZE 4096u
 
 struct scn_storage {
@@ -21,5 +23,9 @@ struct scn_storage {
 /* Puts the path of a file in the directory together; false if it is too long. */
 SCN_NODISCARD bool scn_storage_path_of(
         const struct scn_storage *storage, const char *file, char path_out[SCN_STORAGE_PATH_SIZE]);
+/* Ends a scn_storage_replace() that was interrupted: is the old file still in its place, it stays; is it in the trash,
+ * the new one, which was whole before, takes its place. */
+SCN_NODISCARD enum scn_error scn_storage_finish_replacing(
+        const struct scn_storage *storage, const char *file, struct scn_storage_fault *fault);
 
 #endif

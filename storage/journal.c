@@ -156,10 +156,16 @@ enum scn_error scn_journal_open_on(const char *path, enum scn_database_kind kind
         return open_on(path, kind, options, NULL, journal_out, fault);
 }
 
+/* Where no write-ahead file is, nobody has it open: then nothing is made beside it either. */
 enum scn_error scn_journal_open_file(
         const char *path, struct scn_journal **journal_out, struct scn_storage_fault *fault)
 {
-        return open_on(path, SCN_DATABASE_READ_FOREIGN, NULL, NULL, journal_out, fault);
+        char wal[4096 + sizeof "-wal"];
+        struct stat status;
+        const bool is_open = (size_t)snprintf(wal, sizeof wal, "%s-wal", path) >= sizeof wal || stat(wal, &status) == 0;
+
+        return open_on(
+                path, is_open ? SCN_DATABASE_READ_FOREIGN : SCN_DATABASE_READ_STILL, NULL, NULL, journal_out, fault);
 }
 
 void scn_journal_close(struct scn_journal *journal)

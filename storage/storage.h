@@ -114,6 +114,17 @@ SCN_NODISCARD enum scn_error scn_storage_publish(const struct scn_storage *stora
 /* The same, without a name: nothing stays of the draft. */
 void scn_storage_discard(const struct scn_storage *storage, struct scn_journal *journal);
 
+/* The same as publishing, also where a document has the name already: that one goes to the trash. Should we die on the
+ * way, the next scn_storage_open() ends it: either the old one is there as if nothing had been, or the new one is, and
+ * the old one is in the trash. Wants the old document closed, else SCN_E_STORAGE_BUSY. */
+SCN_NODISCARD enum scn_error scn_storage_replace(const struct scn_storage *storage, struct scn_journal *journal,
+        struct scn_slice name, int64_t now_us, struct scn_storage_fault *fault);
+
+/* The file name of a document (FORMAT.md, File names), zero-terminated. SCN_E_BAD_NAME. */
+#define SCN_STORAGE_FILE_NAME_TEXT_BYTES (SCN_STORAGE_FILE_NAME_BYTES_MAX + 7)
+SCN_NODISCARD enum scn_error scn_storage_file_name(
+        struct scn_slice name, char text_out[SCN_STORAGE_FILE_NAME_TEXT_BYTES], struct scn_storage_fault *fault);
+
 /* These three want the document closed, else SCN_E_STORAGE_BUSY; a damaged document can be deleted, undeleted and
  * renamed like any. Errors: SCN_E_NO_DOCUMENT, SCN_E_DOCUMENT_EXISTS, SCN_E_BAD_NAME. */
 
@@ -485,6 +496,25 @@ SCN_NODISCARD enum scn_error scn_copy_read(
         struct scn_copy *copy, uint8_t *bytes_out, size_t size, size_t *size_out, struct scn_storage_fault *fault);
 /* Nothing stays of it. NULL is allowed. */
 void scn_copy_destroy(struct scn_copy *copy);
+
+/* A document's file that comes from somewhere else, in parts, and shall become a document here: received under a name
+ * that the next scn_storage_open() removes, then a draft like that of scn_storage_draft(), which the caller verifies
+ * and publishes, or discards. */
+struct scn_adoption;
+
+/* `number`: another one for each that is there at a time. `bytes`: of the whole file. SCN_E_STORAGE_FULL also if less
+ * than SCN_COPY_RESERVE_BYTES would stay free beside it. The storage must outlive the adoption. */
+SCN_NODISCARD enum scn_error scn_adoption_create(const struct scn_storage *storage, uint64_t number, uint64_t bytes,
+        struct scn_adoption **adoption_out, struct scn_storage_fault *fault);
+/* The next part, borrowed for the call; in sum no more than was said (asserts). */
+SCN_NODISCARD enum scn_error scn_adoption_write(
+        struct scn_adoption *adoption, struct scn_slice part, struct scn_storage_fault *fault);
+/* All is there (asserts): makes it durable and opens it, for writing, as the draft of a document. Once only, also after
+ * an error. Errors as scn_journal_open(); whether what is in it is right is for the caller to verify. */
+SCN_NODISCARD enum scn_error scn_adoption_open(
+        struct scn_adoption *adoption, struct scn_journal **journal_out, struct scn_storage_fault *fault);
+/* What has not become a draft is removed. NULL is allowed. */
+void scn_adoption_destroy(struct scn_adoption *adoption);
 
 /* Reads everything: SQLite's own structure, each transaction's checksum and place in the row of revisions, each
  * checkpoint part, the clients' runs. SCN_OK: all is well. SCN_E_CORRUPT: the first fault found. Takes as long as

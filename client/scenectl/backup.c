@@ -1,51 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* backup: a document's file, streamed here. It gets its name when it is whole and on the disk; until then it is
- * another file beside. */
+/* backup: a document's file, streamed here. It gets its name when it is whole, has been verified, and is on the disk;
+ * until then it is another file beside. */
 
-#include "client/scenectl/ctl.h"
+#include "client/scenectl/backup.h"
+
+#include "client/scenectl/file_out.h"
+#include "client/scenectl/verify_file.h"
 #include "protocol/wire/pack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_BYTES 4096
-
 struct backup {
         struct scn_ctl *ctl;
         const char *path;
-        char part[PATH_BYTES]; /* the file under way; "" for standard output */
-        int fd;                /* -1: none */
-        uint64_t bytes;
+        bool is_to_output; /* standard output: no name, nothing to verify */
+        struct scn_file_out out;
+        struct scn_ctl_copy copy;
         bool is_whole;
 };
 
-static void fail(struct backup *backup, const char *what)
+void scn_ctl_fail_path(struct scn_ctl *ctl, const char *path, int error_number)
 {
         struct scn_failure failure = {.has_op = false};
         (void)snprintf(failure.code, sizeof failure.code, "not_writable");
-        (void)snprintf(failure.text, sizeof failure.text, "%.200s: %.100s", what, strerror(errno));
-        scn_ctl_fail(backup->ctl, &failure);
+        (void)snprintf(failure.text, sizeof failure.text, "%.200s: %.100s", path, strerror(error_number));
+        scn_ctl_fail(ctl, &failure);
 }
 
-static bool write_all(int fd, const uint8_t *bytes, size_t size)
+/* 0 or errno. */
+static int write_output(const uint8_t *bytes, size_t size)
 {
         while (size > 0) {
-                const ssize_t count = write(fd, bytes, size);
-                if (count < 0 && errno == EINTR) {
-                        continue;
+                const ssize_t count = write(STDOUT_FILENO, bytes, size);
+                if (count < 0 && errno != EINTR) {
+                        return errno;
                 }
-                if (count <= 0) {
-                        return false;
-                }
-                bytes += count;
-                size -= (size_t)count;
+                bytes += count > 0 ? count : 0;
+                size -= count > 0 ? (size_t)count : 0;
         }
-        return true;
+        return 0;
 }
 
 static void on_part(struct scn_client *client, const struct scn_answer *answer, void *data)
@@ -57,58 +55,59 @@ static void on_part(struct scn_client *client, const struct scn_answer *answer, 
                 return;
         }
         const struct scn_slice part = scn_unpack_bin(&unpacker, UINT32_MAX);
-        if (unpacker.error == SCN_OK && !write_all(backup->fd, part.data, part.size)) {
-                fail(backup, backup->path);
+        const int error = unpacker.error != SCN_OK ? EPROTO
+                : backup->is_to_output             ? write_output(part.data, part.size)
+                                                   : scn_file_out_write(&backup->out, part.data, part.size);
+        if (error != 0) {
+                scn_ctl_fail_path(backup->ctl, backup->path, error);
                 return;
         }
-        backup->bytes += part.size;
+        backup->copy.bytes += part.size;
         backup->is_whole = !answer->has_more;
         scn_ctl_on_done(client, answer, backup->ctl);
 }
 
-/* Beside the file, so that the move at the end stays on one disk. */
-static bool open_part(struct backup *backup)
+/* The very file that gets the name is read and replayed. */
+static bool verify(struct backup *backup)
 {
-        if (strcmp(backup->path, "-") == 0) {
-                backup->fd = STDOUT_FILENO;
-                return true;
-        }
-        const int size = snprintf(backup->part, sizeof backup->part, "%s.part-%ld", backup->path, (long)getpid());
-        if (size < 0 || (size_t)size >= sizeof backup->part) {
-                backup->part[0] = '\0';
-                errno = ENAMETOOLONG;
-                fail(backup, "backup");
+        struct scn_file_state state;
+        struct scn_failure failure;
+        if (!scn_ctl_check_file(backup->out.temporary, &state, &failure)) {
+                scn_ctl_fail(backup->ctl, &failure);
                 return false;
         }
-        backup->fd = open(backup->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (backup->fd < 0) {
-                fail(backup, backup->part);
-                backup->part[0] = '\0';
-        }
-        return backup->fd >= 0;
+        backup->copy.is_verified = true;
+        backup->copy.revision = state.revision;
+        return true;
 }
 
-static void finish(struct backup *backup)
+static bool finish(struct backup *backup)
 {
-        if (backup->part[0] == '\0') {
-                return;
+        struct scn_ctl *ctl = backup->ctl;
+        if (backup->is_to_output) {
+                return ctl->code == SCN_CTL_OK;
         }
-        const bool is_good = backup->is_whole && backup->ctl->code == SCN_CTL_OK && fsync(backup->fd) == 0;
-        if (is_good && close(backup->fd) == 0 && rename(backup->part, backup->path) == 0) {
-                return;
+        if (!backup->is_whole || ctl->code != SCN_CTL_OK || !verify(backup)) {
+                scn_file_out_abandon(&backup->out);
+                return false;
         }
-        if (backup->ctl->code == SCN_CTL_OK) {
-                fail(backup, backup->path);
+        const int error = scn_file_out_commit(&backup->out);
+        if (error != 0) {
+                scn_ctl_fail_path(ctl, backup->path, error);
         }
-        (void)close(backup->fd);
-        (void)unlink(backup->part);
+        return error == 0;
 }
 
-int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+bool scn_ctl_copy_document(struct scn_ctl *ctl, const char *document, const char *path, struct scn_ctl_copy *copy_out)
 {
-        struct backup backup = {.ctl = ctl, .path = arguments->values[1], .fd = -1};
-        if (!scn_ctl_open(ctl, arguments->values[0]) || !open_part(&backup)) {
-                return ctl->code;
+        struct backup backup = {.ctl = ctl, .path = path, .is_to_output = strcmp(path, "-") == 0};
+        if (!scn_ctl_open(ctl, document)) {
+                return false;
+        }
+        const int problem = backup.is_to_output ? 0 : scn_file_out_begin(&backup.out, path);
+        if (problem != 0) {
+                scn_ctl_fail_path(ctl, path, problem);
+                return false;
         }
         const enum scn_error error = scn_client_backup(ctl->client, on_part, &backup);
         if (error != SCN_OK) {
@@ -116,18 +115,39 @@ int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         } else {
                 (void)scn_ctl_wait(ctl);
         }
-        finish(&backup);
-        if (ctl->code == SCN_CTL_OK && backup.part[0] != '\0') {
-                if (ctl->is_json) {
-                        scn_ctl_begin_line(ctl);
-                        scn_ctl_key(ctl, "file");
-                        scn_json_put_cstring(&ctl->json, backup.path);
-                        scn_ctl_key(ctl, "bytes");
-                        scn_json_put_uint(&ctl->json, backup.bytes);
-                        scn_ctl_end_line(ctl);
-                } else {
-                        scn_ctl_print("%s: %llu bytes\n", backup.path, (unsigned long long)backup.bytes);
-                }
+        const bool is_good = finish(&backup);
+        *copy_out = backup.copy;
+        return is_good;
+}
+
+static int back_up_one(struct scn_ctl *ctl, const char *document, const char *path)
+{
+        struct scn_ctl_copy copy;
+        if (!scn_ctl_copy_document(ctl, document, path, &copy) || !copy.is_verified) {
+                return ctl->code;
         }
+        if (!ctl->is_json) {
+                scn_ctl_print("%s: %llu bytes, revision %llu, verified\n", path, (unsigned long long)copy.bytes,
+                        (unsigned long long)copy.revision);
+                return ctl->code;
+        }
+        scn_ctl_begin_line(ctl);
+        scn_ctl_key(ctl, "file");
+        scn_json_put_cstring(&ctl->json, path);
+        scn_ctl_key(ctl, "bytes");
+        scn_json_put_uint(&ctl->json, copy.bytes);
+        scn_ctl_key(ctl, "rev");
+        scn_json_put_uint(&ctl->json, copy.revision);
+        scn_ctl_end_line(ctl);
         return ctl->code;
+}
+
+int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        const bool is_all = arguments->options[SCN_CTL_OPTION_all] != NULL;
+        if (is_all != (arguments->values_count == 1)) {
+                return scn_ctl_misuse(ctl, "backup: DOC FILE, or --all DIR");
+        }
+        return is_all ? scn_ctl_back_up_all(ctl, arguments->values[0])
+                      : back_up_one(ctl, arguments->values[0], arguments->values[1]);
 }

@@ -62,8 +62,11 @@ const struct scn_ctl_command scn_ctl_commands[] = {
         {"digest", "DOC [NODE]", "digest of a document or subtree", 1, 2, BIT(at), scn_ctl_run_digest},
         {"verify", "DOC|FILE...", "read and replay all of it, and compare; a file, with / or .scene, without a server",
                 1, UINT_MAX, 0, scn_ctl_run_verify},
-        {"backup", "DOC FILE", "copy a document's file, while it is in use; FILE -: standard output", 2, 2, 0,
-                scn_ctl_run_backup},
+        {"backup", "DOC FILE|--all DIR",
+                "copy a document's file, or all, while in use, and verify the copy; FILE -: standard output", 1, 2,
+                BIT(all), scn_ctl_run_backup},
+        {"restore-file", "DOC FILE", "make a document of a backup, once the server has verified it", 2, 2, BIT(replace),
+                scn_ctl_run_restore_file},
         {"ping", "", "is the server there", 0, 0, 0, scn_ctl_run_ping},
         {.name = NULL},
 };

@@ -91,6 +91,11 @@ static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *fa
 
 static void print_failure(struct scn_ctl *ctl, const struct scn_failure *failure)
 {
+        if (ctl->catches) {
+                ctl->caught = *failure;
+                ctl->caught.detail = (struct scn_slice){NULL, 0};
+                return;
+        }
         if (!ctl->is_json) {
                 print_failure_text(ctl, failure);
                 return;

@@ -62,7 +62,9 @@ enum scn_ctl_exit {
         X(remove, NULL, "take it away")                                                                                \
         X(scene, "NAME", "this scene of the file, not its default one")                                                \
         X(ttl, "SECONDS", "how long to hold it; without, until interrupted")                                           \
-        X(subtree, NULL, "with all that is beneath")
+        X(subtree, NULL, "with all that is beneath")                                                                   \
+        X(all, NULL, "every document, into a folder; what it has already is not copied again")                         \
+        X(replace, NULL, "a document that has the name goes to the trash")
 
 enum scn_ctl_option {
 #define SCN_CTL_OPTION_ENUM(name, argument, what) SCN_CTL_OPTION_##name,
@@ -109,6 +111,8 @@ struct scn_ctl {
         bool creates;          /* scn_ctl_open() makes the document if it is not there */
         const char *tolerates; /* a failure with this code is not printed, but noted; NULL: none */
         bool has_tolerated;
+        bool catches;              /* failures are not printed but kept: */
+        struct scn_failure caught; /* the last one; without detail */
         struct scn_client *client;
         struct scn_socket *socket;
         bool is_done;
@@ -237,6 +241,7 @@ int scn_ctl_run_verify(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_export(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_backup(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
+int scn_ctl_run_restore_file(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_tag(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_blame(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);

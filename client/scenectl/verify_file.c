@@ -57,9 +57,32 @@ bool scn_ctl_check_file(const char *path, struct scn_file_state *state_out, stru
                         fault.text[0] != '\0' ? fault.text : scn_error_text(error));
                 return false;
         }
-        *state_out = (struct scn_file_state){.revision = verified.revision, .epoch = state.epoch};
+        *state_out = (struct scn_file_state){.uid = state.uid, .revision = verified.revision, .epoch = state.epoch};
         put_digest(&verified.digests, state_out->digest);
         return true;
+}
+
+bool scn_ctl_look_into_file(const char *path, struct scn_file_state *state_out)
+{
+        struct scn_journal_state state = {.epoch = 0};
+        struct scn_journal *journal = NULL;
+        enum scn_error error = scn_journal_open_file(path, &journal, NULL);
+        if (error == SCN_OK) {
+                error = scn_journal_state(journal, &state, NULL);
+        }
+        scn_journal_close(journal);
+        *state_out = (struct scn_file_state){.uid = state.uid, .revision = state.last_revision, .epoch = state.epoch};
+        return error == SCN_OK;
+}
+
+bool scn_ctl_path_in(const char *folder, struct scn_slice name, char *path_out, size_t size)
+{
+        char file[SCN_STORAGE_FILE_NAME_TEXT_BYTES];
+        if (scn_storage_file_name(name, file, NULL) != SCN_OK) {
+                return false;
+        }
+        const int length = snprintf(path_out, size, "%s/%s", folder, file);
+        return length > 0 && (size_t)length < size;
 }
 
 void scn_ctl_verify_file(struct scn_ctl *ctl, const char *path)

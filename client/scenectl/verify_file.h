@@ -9,6 +9,7 @@
 
 /* What a file ends with. */
 struct scn_file_state {
+        struct scn_uid uid; /* the document's */
         scn_revision revision;
         uint64_t epoch;
         uint8_t digest[16];
@@ -18,6 +19,10 @@ struct scn_file_state {
 bool scn_ctl_is_file(const char *text);
 /* On failure *failure_out says what is wrong, and where. */
 bool scn_ctl_check_file(const char *path, struct scn_file_state *state_out, struct scn_failure *failure_out);
+/* The same without verifying and without the digest; false: there is no such file, or it is no document. */
+bool scn_ctl_look_into_file(const char *path, struct scn_file_state *state_out);
+/* The path of a document's file in a folder; false: it is too long, or the name is none. */
+bool scn_ctl_path_in(const char *folder, struct scn_slice name, char *path_out, size_t size);
 /* The command for one file: prints, and sets ctl->code. */
 void scn_ctl_verify_file(struct scn_ctl *ctl, const char *path);
 

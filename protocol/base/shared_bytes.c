@@ -28,6 +28,15 @@ struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t siz
         return shared;
 }
 
+struct scn_shared_bytes *scn_shared_bytes_take(struct scn_buffer *buffer, uint32_t size)
+{
+        SCN_ASSERT(buffer->size >= sizeof(struct scn_shared_bytes) + size);
+        struct scn_shared_bytes *shared = (struct scn_shared_bytes *)(void *)buffer->data;
+        *shared = (struct scn_shared_bytes){.references = 1, .size = size};
+        *buffer = (struct scn_buffer){.size_max = buffer->size_max};
+        return shared;
+}
+
 struct scn_shared_bytes *scn_shared_bytes_ref(struct scn_shared_bytes *shared)
 {
         SCN_ASSERT(shared->references > 0 && shared->references < UINT32_MAX);

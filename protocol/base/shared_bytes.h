@@ -5,6 +5,7 @@
 
 /* Immutable bytes with a reference count: one encoding, sent to many. Not for several threads at once. */
 
+#include "protocol/base/bytes.h"
 #include <scn/types.h>
 
 #include <stddef.h>
@@ -20,6 +21,9 @@ struct scn_shared_bytes {
 struct scn_shared_bytes *scn_shared_bytes_alloc(uint32_t size);
 /* The same, filled in. */
 struct scn_shared_bytes *scn_shared_bytes_create(const void *bytes, uint32_t size);
+/* Takes the buffer's memory, which leaves the buffer empty: what it holds are so many bytes behind room for the struct
+ * itself. */
+struct scn_shared_bytes *scn_shared_bytes_take(struct scn_buffer *buffer, uint32_t size);
 struct scn_shared_bytes *scn_shared_bytes_ref(struct scn_shared_bytes *shared);
 /* Counts the bytes in *counter, once, until they are freed. */
 void scn_shared_bytes_count(struct scn_shared_bytes *shared, size_t *counter);

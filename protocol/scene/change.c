@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define LOG_SPARE_WORDS_MAX 1024
-#define ARENA_CHUNK_BYTES 1024
-#define SPARE_CHANGES_MAX 64
+#define ARENA_CHUNK_BYTES 512
+#define SPARE_CHANGES_MAX 1024 /* about a KiB each: a turn under load has hundreds of edits */
 
 enum scn_error scn_changes_begin(struct scn_document *document, struct scn_changes **changes_out)
 {

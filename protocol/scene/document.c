@@ -468,6 +468,21 @@ enum scn_error scn_document_world(const struct scn_document *document, scn_node_
         return error != SCN_OK ? error : scn_hierarchy_world(document->hierarchy, slot, world_out);
 }
 
+/* In the space of another slot. */
+static enum scn_error world_relative(
+        const struct scn_document *document, uint32_t slot, uint32_t other_slot, struct scn_affine *world_out)
+{
+        const struct scn_affine64 world = scn_transform_world64(document->hierarchy, slot);
+        const struct scn_affine64 frame = scn_transform_world64(document->hierarchy, other_slot);
+        struct scn_affine64 inverse;
+        const enum scn_error error = scn_affine64_invert(&frame, &inverse);
+        if (error != SCN_OK) {
+                return error;
+        }
+        const struct scn_affine64 relative = scn_affine64_multiply(&inverse, &world);
+        return scn_affine64_round(&relative, world_out);
+}
+
 enum scn_error scn_document_world_relative(
         const struct scn_document *document, scn_node_id id, scn_node_id other, struct scn_affine *world_out)
 {
@@ -477,23 +492,40 @@ enum scn_error scn_document_world_relative(
         if (error == SCN_OK) {
                 error = find_for_query(document, other, &other_slot);
         }
+        return error == SCN_OK ? world_relative(document, slot, other_slot, world_out) : error;
+}
+
+enum scn_error scn_document_locate(const struct scn_document *document, const struct scn_node_ref *ref,
+        const struct scn_node_ref *relative, uint64_t *steps_left, struct scn_located *located_out)
+{
+        uint32_t slot;
+        uint32_t other_slot = SCN_NONE;
+        enum scn_error error = scn_document_find_slot(document, ref, steps_left, &slot);
+        if (error == SCN_OK && relative->kind != SCN_REF_NONE) {
+                error = scn_document_find_slot(document, relative, steps_left, &other_slot);
+        }
         if (error != SCN_OK) {
                 return error;
         }
-        const struct scn_affine64 world = scn_transform_world64(document->hierarchy, slot);
-        const struct scn_affine64 frame = scn_transform_world64(document->hierarchy, other_slot);
-        struct scn_affine64 inverse;
-        error = scn_affine64_invert(&frame, &inverse);
-        if (error != SCN_OK) {
-                return error;
-        }
-        const struct scn_affine64 relative = scn_affine64_multiply(&inverse, &world);
-        return scn_affine64_round(&relative, world_out);
+        located_out->slot = slot;
+        located_out->uid = scn_node_at(document, slot)->uid;
+        return other_slot == SCN_NONE ? scn_hierarchy_world(document->hierarchy, slot, &located_out->world)
+                                      : world_relative(document, slot, other_slot, &located_out->world);
 }
 
 void scn_document_update_worlds(struct scn_document *document)
 {
         scn_hierarchy_update(document->hierarchy);
+}
+
+/* To look one up while others wait for an update costs about as much as to update so many. */
+#define LOOK_UP_COST 16u
+
+void scn_document_prepare_worlds(struct scn_document *document, uint32_t count)
+{
+        if (document->nodes_count / LOOK_UP_COST <= count) {
+                scn_hierarchy_update(document->hierarchy);
+        }
 }
 
 bool scn_document_world_is_stale(const struct scn_document *document, scn_node_id id)

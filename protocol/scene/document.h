@@ -86,6 +86,26 @@ struct scn_stamp_view {
         struct scn_uid client;
 };
 
+/* Where a node is, in the world and in memory. Borrowed. */
+struct scn_located {
+        uint32_t slot; /* for scn_document_tell_path() */
+        struct scn_uid uid;
+        struct scn_affine world;
+};
+
+#define SCN_PATHS_LEVELS 32u
+
+/* The path told last. */
+struct scn_paths {
+        struct scn_buffer text; /* owned by the caller */
+        uint32_t depth;         /* levels known */
+        struct scn_path_level {
+                uint32_t slot;
+                uint32_t end;   /* in the text */
+                uint64_t steps; /* what it cost */
+        } levels[SCN_PATHS_LEVELS];
+};
+
 /* Borrowed: valid until the document changes. */
 struct scn_node_view {
         scn_node_id id;
@@ -112,11 +132,12 @@ SCN_NODISCARD enum scn_error scn_document_find(
 /* The same where one request names many: *steps_left begins at limits.path_steps_max and is used up by paths. */
 SCN_NODISCARD enum scn_error scn_document_find_within(
         const struct scn_document *document, const struct scn_node_ref *ref, uint64_t *steps_left, scn_node_id *id_out);
-/* Appends the path of a living node (asserts), names where they are unique among the siblings before, else with their
- * index. *steps_left is used up by looking at these. SCN_E_PATH_TOO_LONG: it is at 0; SCN_E_NO_MEMORY, SCN_E_TOO_LARGE;
- * what stands in `path` then means nothing. */
-SCN_NODISCARD enum scn_error scn_document_path(
-        const struct scn_document *document, scn_node_id id, uint64_t *steps_left, struct scn_buffer *path);
+/* Puts the path of a located node into `paths->text`, names where they are unique among the siblings before, else with
+ * their index. *steps_left is used up by looking at these. SCN_E_PATH_TOO_LONG: it is at 0; SCN_E_NO_MEMORY,
+ * SCN_E_TOO_LARGE; the text then means nothing. `paths` begins as zeros but for its text, and serves one path after
+ * the other while the document does not change: what the next has in common with the last one is there. */
+SCN_NODISCARD enum scn_error scn_document_tell_path(
+        const struct scn_document *document, uint32_t slot, uint64_t *steps_left, struct scn_paths *paths);
 /* 0 if no living node has it. */
 scn_node_id scn_document_find_uid(const struct scn_document *document, struct scn_uid uid);
 bool scn_document_has(const struct scn_document *document, scn_node_id id);
@@ -159,8 +180,14 @@ SCN_NODISCARD enum scn_error scn_document_world(
 /* Relative to another node: inverse(other.world) * world, computed in double precision. SCN_E_SINGULAR too. */
 SCN_NODISCARD enum scn_error scn_document_world_relative(
         const struct scn_document *document, scn_node_id id, scn_node_id other, struct scn_affine *world_out);
+/* One of these, with the node found on the way; `relative`: SCN_REF_NONE is none. Their errors, and those of finding
+ * either. */
+SCN_NODISCARD enum scn_error scn_document_locate(const struct scn_document *document, const struct scn_node_ref *ref,
+        const struct scn_node_ref *relative, uint64_t *steps_left, struct scn_located *located_out);
 /* Brings all stored world matrices up to date. */
 void scn_document_update_worlds(struct scn_document *document);
+/* The same where that is cheaper than to look `count` of them up as they are. */
+void scn_document_prepare_worlds(struct scn_document *document, uint32_t count);
 bool scn_document_world_is_stale(const struct scn_document *document, scn_node_id id);
 /* For counters, kernels and benchmarks. */
 struct scn_hierarchy *scn_document_hierarchy(struct scn_document *document);

@@ -465,7 +465,8 @@ enum scn_error scn_hierarchy_world(const struct scn_hierarchy *hierarchy, uint32
         uint32_t steps_to_mark = 0;
         bool is_stale = false;
 
-        for (uint32_t above = slot; above != SCN_SLOT_NONE; above = hierarchy->locals[above].parent) {
+        uint32_t above = hierarchy->marks_count == 0 ? SCN_SLOT_NONE : slot;
+        for (; above != SCN_SLOT_NONE; above = hierarchy->locals[above].parent) {
                 if (is_marked(hierarchy, above)) {
                         steps_to_mark = steps;
                         is_stale = true;

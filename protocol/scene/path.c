@@ -7,11 +7,18 @@
 
 #include <string.h>
 
+/* "[", a number, "]". */
+#define INDEX_BYTES_MAX 12u
+
 static bool is_same_name(const struct scn_text *a, const struct scn_text *b)
 {
         const uint32_t a_size = a == NULL ? 0 : a->size;
         const uint32_t b_size = b == NULL ? 0 : b->size;
-        return a_size == b_size && (a_size == 0 || memcmp(a->bytes, b->bytes, a_size) == 0);
+        if (a_size != b_size || a_size == 0) {
+                return a_size == b_size;
+        }
+        /* Names that siblings have by default differ at their ends. */
+        return a->bytes[a_size - 1] == b->bytes[a_size - 1] && memcmp(a->bytes, b->bytes, a_size) == 0;
 }
 
 /* How many of the siblings before it have its name. False: that would cost more steps than are left. */
@@ -19,87 +26,133 @@ static bool count_namesakes(
         const struct scn_document *document, uint32_t slot, uint64_t *steps_left, uint32_t *count_out)
 {
         const struct scn_text *name = scn_node_at(document, slot)->name;
-        *count_out = 0;
+        uint64_t left = *steps_left;
+        uint32_t count = 0;
         uint32_t before = scn_hierarchy_previous(document->hierarchy, slot);
-        for (; before != SCN_NONE; before = scn_hierarchy_previous(document->hierarchy, before)) {
-                if (*steps_left == 0) {
-                        return false;
-                }
-                --*steps_left;
-                *count_out += is_same_name(scn_node_at(document, before)->name, name);
+        for (; before != SCN_NONE && left > 0; before = scn_hierarchy_previous(document->hierarchy, before)) {
+                left--;
+                count += is_same_name(scn_node_at(document, before)->name, name);
         }
-        return true;
+        *steps_left = left;
+        *count_out = count;
+        return before == SCN_NONE;
 }
 
-static enum scn_error append_name(struct scn_buffer *path, struct scn_slice name)
+/* Returns behind what it writes, as do the next ones. */
+static uint8_t *write_name(uint8_t *at, struct scn_slice name)
 {
-        enum scn_error error = SCN_OK;
-        uint32_t from = 0; /* what stands between characters that need a backslash goes in at once */
-        for (uint32_t i = 0; i < name.size && error == SCN_OK; i++) {
+        for (uint32_t i = 0; i < name.size; i++) {
                 const uint8_t byte = name.data[i];
                 if (byte == '/' || byte == '[' || byte == '\\') {
-                        error = scn_buffer_append(path, name.data + from, i - from);
-                        error = error == SCN_OK ? scn_buffer_append(path, "\\", 1) : error;
-                        from = i;
+                        *at++ = '\\';
                 }
+                *at++ = byte;
         }
-        return error == SCN_OK ? scn_buffer_append(path, name.data + from, name.size - from) : error;
+        return at;
 }
 
-static enum scn_error append_index(struct scn_buffer *path, uint32_t index)
+static uint8_t *write_index(uint8_t *at, uint32_t index)
 {
-        char text[12];
-        size_t at = sizeof text;
-        text[--at] = ']';
+        char text[INDEX_BYTES_MAX];
+        size_t from = sizeof text;
+        text[--from] = ']';
         do {
-                text[--at] = (char)('0' + index % 10);
+                text[--from] = (char)('0' + index % 10);
                 index /= 10;
         } while (index > 0);
-        text[--at] = '[';
-        return scn_buffer_append(path, text + at, sizeof text - at);
+        text[--from] = '[';
+        memcpy(at, text + from, sizeof text - from);
+        return at + sizeof text - from;
 }
 
 static enum scn_error append_segment(
         const struct scn_document *document, uint32_t slot, uint64_t *steps_left, struct scn_buffer *path)
 {
         const struct scn_slice name = scn_text_slice(scn_node_at(document, slot)->name);
+        const size_t size_max = 1 + 2 * (size_t)name.size + INDEX_BYTES_MAX;
         uint32_t index;
         if (!count_namesakes(document, slot, steps_left, &index)) {
                 return SCN_E_PATH_TOO_LONG;
         }
-        enum scn_error error = scn_buffer_append(path, "/", 1);
-        if (error == SCN_OK && name.size > 0) {
-                error = append_name(path, name);
+        if (path->capacity - path->size < size_max) {
+                const enum scn_error error = scn_buffer_reserve(path, size_max);
+                if (error != SCN_OK) {
+                        return error;
+                }
         }
-        if (error == SCN_OK && (index > 0 || name.size == 0)) {
-                error = append_index(path, index);
+        uint8_t *at = path->data + path->size;
+        *at++ = '/';
+        at = write_name(at, name);
+        if (index > 0 || name.size == 0) {
+                at = write_index(at, index);
         }
-        return error;
+        path->size = (size_t)(at - path->data);
+        return SCN_OK;
 }
 
-enum scn_error scn_document_path(
-        const struct scn_document *document, scn_node_id id, uint64_t *steps_left, struct scn_buffer *path)
+/* How many levels of the path told last this one has in common, as far as they are known; their cost is paid again.
+ * UINT32_MAX: it is more than what is left. */
+static uint32_t reuse(const struct scn_paths *paths, const uint32_t *chain, uint32_t depth, uint64_t *steps_left)
 {
-        const uint32_t bottom = scn_table_slot(document, id);
-        SCN_ASSERT(bottom != SCN_NONE);
-        const uint32_t depth = scn_depth_at(document, bottom);
+        uint32_t level = 0;
+        const uint32_t known = paths->depth < depth ? paths->depth : depth;
+        for (; level < known && paths->levels[level].slot == chain[level]; level++) {
+                if (paths->levels[level].steps > *steps_left) {
+                        *steps_left = 0;
+                        return UINT32_MAX;
+                }
+                *steps_left -= paths->levels[level].steps;
+        }
+        return level;
+}
+
+static enum scn_error tell_chain(const struct scn_document *document, const uint32_t *chain, uint32_t depth,
+        uint64_t *steps_left, struct scn_paths *paths)
+{
+        struct scn_buffer *text = &paths->text;
+        uint32_t level = reuse(paths, chain, depth, steps_left);
+        if (level == UINT32_MAX) {
+                return SCN_E_PATH_TOO_LONG;
+        }
+        text->size = level == 0 ? 0 : paths->levels[level - 1].end;
+        paths->depth = level;
+        for (; level < depth; level++) {
+                const uint64_t steps = *steps_left;
+                const enum scn_error error = append_segment(document, chain[level], steps_left, text);
+                if (error != SCN_OK) {
+                        return error;
+                }
+                if (level < SCN_PATHS_LEVELS) {
+                        paths->levels[level] =
+                                (struct scn_path_level){chain[level], (uint32_t)text->size, steps - *steps_left};
+                        paths->depth = level + 1;
+                }
+        }
+        return SCN_OK;
+}
+
+enum scn_error scn_document_tell_path(
+        const struct scn_document *document, uint32_t slot, uint64_t *steps_left, struct scn_paths *paths)
+{
+        const uint32_t depth = scn_depth_at(document, slot);
         if (depth == 0) {
-                return scn_buffer_append(path, "/", 1);
+                paths->depth = 0;
+                scn_buffer_reset(&paths->text);
+                return scn_buffer_append(&paths->text, "/", 1);
         }
         /* Ancestors are found upwards and written downwards. */
-        uint32_t *chain = scn_alloc(depth * sizeof *chain);
+        uint32_t few[SCN_PATHS_LEVELS];
+        uint32_t *chain = depth <= SCN_PATHS_LEVELS ? few : scn_alloc(depth * sizeof *chain);
         if (chain == NULL) {
                 return SCN_E_NO_MEMORY;
         }
-        uint32_t slot = bottom;
         for (uint32_t i = depth; i-- > 0;) {
                 chain[i] = slot;
                 slot = scn_hierarchy_parent(document->hierarchy, slot);
         }
-        enum scn_error error = SCN_OK;
-        for (uint32_t i = 0; i < depth && error == SCN_OK; i++) {
-                error = append_segment(document, chain[i], steps_left, path);
+        const enum scn_error error = tell_chain(document, chain, depth, steps_left, paths);
+        if (chain != few) {
+                scn_free(chain);
         }
-        scn_free(chain);
         return error;
 }

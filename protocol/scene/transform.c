@@ -283,6 +283,12 @@ static struct columns frame_along(const struct columns *units, const uint32_t or
         return frame;
 }
 
+/* fmax(), but for a first number that is none; and without a call. */
+static double larger(double a, double b)
+{
+        return a < b ? b : a;
+}
+
 /* What R * S lacks of the columns given, by the largest entry. */
 static double residual_of(const struct columns *wanted, const struct columns *rotation, const float scale[3])
 {
@@ -292,9 +298,9 @@ static double residual_of(const struct columns *wanted, const struct columns *ro
         for (uint32_t i = 0; i < 3; i++) {
                 for (uint32_t k = 0; k < 3; k++) {
                         double miss = fabs(wanted->c[i].x[k] - rotation->c[i].x[k] * scale[i]);
-                        largest = fmax(largest, fabs(wanted->c[i].x[k]));
+                        largest = larger(largest, fabs(wanted->c[i].x[k]));
                         /* Scales beyond float32 are infinite: no comparison may let them pass. */
-                        largest_miss = isfinite(miss) ? fmax(largest_miss, miss) : INFINITY;
+                        largest_miss = isfinite(miss) ? larger(largest_miss, miss) : INFINITY;
                 }
         }
         return largest > 0.0 ? largest_miss / largest : 0.0;
@@ -320,7 +326,9 @@ static void fit_rotation_and_scale(struct columns *units, double lengths[3], con
         struct columns rotation = columns_from_quaternion(trs_out->r);
         for (uint32_t i = 0; i < 3; i++)
                 trs_out->s[i] = (float)(lengths[i] / length_of(&rotation.c[i]));
-        *residual_out = residual_of(&wanted, &rotation, trs_out->s);
+        if (residual_out != NULL) {
+                *residual_out = residual_of(&wanted, &rotation, trs_out->s);
+        }
 }
 
 struct scn_trs scn_transform_decompose(const struct scn_affine64 *matrix, double *residual_out)
@@ -335,7 +343,7 @@ struct scn_trs scn_transform_decompose(const struct scn_affine64 *matrix, double
         for (uint32_t i = 0; i < 3; i++) {
                 trs.t[i] = (float)matrix->m[4 * i + 3];
                 for (uint32_t k = 0; k < 3; k++)
-                        largest = fmax(largest, fabs(units.c[i].x[k]));
+                        largest = larger(largest, fabs(units.c[i].x[k]));
         }
         /* By the largest entry first, or squares would overflow or vanish. */
         for (uint32_t i = 0; i < 3; i++) {

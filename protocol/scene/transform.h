@@ -43,8 +43,8 @@ SCN_NODISCARD enum scn_error scn_affine64_round(const struct scn_affine64 *matri
 struct scn_affine64 scn_transform_world64(const struct scn_hierarchy *hierarchy, uint32_t slot);
 
 /* T, R, S of a matrix. The residual says what a TRS cannot hold (0 = nothing); the caller compares it with
- * SCN_SHEAR_TOLERANCE. A mirroring matrix gets one negative scale, on x. A column without length gets scale 0
- * and a rotation completed from the others. Never fails, never NaN for finite input. */
+ * SCN_SHEAR_TOLERANCE, or passes NULL. A mirroring matrix gets one negative scale, on x. A column without length gets
+ * scale 0 and a rotation completed from the others. Never fails, never NaN for finite input. */
 struct scn_trs scn_transform_decompose(const struct scn_affine64 *matrix, double *residual_out);
 
 /* The local transform that leaves a node with `local` under `old_parent` where it is in the world, once it is

@@ -57,14 +57,23 @@ static const struct row rows[] = {
 #undef ROW
 };
 
+enum {
+#define PLACE(number, name, receiver, since, bytes_max, what) PLACE_##name,
+        SCN_MESSAGE_LIST(PLACE)
+#undef PLACE
+};
+
+/* From a number to one more than the row's place. */
+static const uint8_t places[] = {
+#define PLACE(number, name, receiver, since, bytes_max, what) [number] = PLACE_##name + 1,
+        SCN_MESSAGE_LIST(PLACE)
+#undef PLACE
+};
+
 static const struct row *find_row(uint64_t number)
 {
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-                if (rows[i].number == number) {
-                        return &rows[i];
-                }
-        }
-        return NULL;
+        const uint8_t place = number < sizeof places ? places[number] : 0;
+        return place == 0 ? NULL : &rows[place - 1];
 }
 
 const char *scn_message_name(uint64_t number)
@@ -109,6 +118,14 @@ static bool is_absent(const struct scn_message *message, const struct field *fie
                 return ((const struct scn_slice *)at)->data == NULL;
         }
         return true;
+}
+
+uint64_t scn_message_number(struct scn_slice payload)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(payload);
+        const uint32_t count = scn_unpack_array(&unpacker);
+        const uint64_t number = scn_unpack_uint(&unpacker, UINT32_MAX);
+        return count > 0 && unpacker.error == SCN_OK ? number : SCN_ABSENT;
 }
 
 /* --- References --- */

@@ -64,6 +64,9 @@ void scn_message_init(struct scn_message *message, enum scn_message_kind kind);
 /* The word of the table, for logs; "?" for a number that is not in it. */
 const char *scn_message_name(uint64_t number);
 
+/* The number of a message that has not been read; SCN_ABSENT if it does not begin like one. */
+uint64_t scn_message_number(struct scn_slice payload);
+
 /* What was wrong, for the answer. */
 struct scn_message_fault {
         uint64_t number;   /* of the message, SCN_ABSENT if not even that could be read */

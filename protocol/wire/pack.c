@@ -22,6 +22,28 @@ static int append(void *data, const char *bytes, size_t size)
         return packer->error == SCN_OK ? 0 : -1;
 }
 
+/* What is written most is spelled here, in place: short heads, and what has a size known before. NULL: an error. */
+static inline uint8_t *take_room(struct scn_packer *packer, size_t size)
+{
+        struct scn_buffer *buffer = packer->buffer;
+        if (packer->error == SCN_OK && buffer->capacity - buffer->size < size) {
+                packer->error = scn_buffer_reserve(buffer, size);
+        }
+        if (packer->error != SCN_OK) {
+                return NULL;
+        }
+        buffer->size += size;
+        return buffer->data + buffer->size - size;
+}
+
+static inline void append_byte(struct scn_packer *packer, uint8_t byte)
+{
+        uint8_t *room = take_room(packer, 1);
+        if (room != NULL) {
+                *room = byte;
+        }
+}
+
 /* What went wrong stands in packer->error; msgpack-c only passes our own -1 on. */
 #define PACK(packer, call, ...)                                                                                        \
         do {                                                                                                           \
@@ -30,19 +52,38 @@ static int append(void *data, const char *bytes, size_t size)
                 (void)call(&pk, __VA_ARGS__);                                                                          \
         } while (0)
 
+/* Most significant byte first. Compilers make one store of the copy, not of four. */
+static inline void put_32(uint8_t *room, uint32_t bits)
+{
+        const uint8_t bytes[] = {(uint8_t)(bits >> 24), (uint8_t)(bits >> 16), (uint8_t)(bits >> 8), (uint8_t)bits};
+        memcpy(room, bytes, sizeof bytes);
+}
+
 void scn_pack_nil(struct scn_packer *packer)
 {
-        (void)append(packer, "\xc0", 1);
+        append_byte(packer, 0xc0);
 }
 
 void scn_pack_bool(struct scn_packer *packer, bool value)
 {
-        (void)append(packer, value ? "\xc3" : "\xc2", 1);
+        append_byte(packer, value ? 0xc3 : 0xc2);
 }
 
 void scn_pack_uint(struct scn_packer *packer, uint64_t value)
 {
-        PACK(packer, msgpack_pack_uint64, value);
+        uint8_t *room;
+        if (value < 0x80) {
+                append_byte(packer, (uint8_t)value);
+        } else if (value > UINT32_MAX || value <= UINT8_MAX) {
+                PACK(packer, msgpack_pack_uint64, value);
+        } else if (value <= UINT16_MAX && (room = take_room(packer, 3)) != NULL) {
+                room[0] = 0xcd;
+                room[1] = (uint8_t)(value >> 8);
+                room[2] = (uint8_t)value;
+        } else if (value > UINT16_MAX && (room = take_room(packer, 5)) != NULL) {
+                room[0] = 0xce;
+                put_32(room + 1, (uint32_t)value);
+        }
 }
 
 void scn_pack_int(struct scn_packer *packer, int64_t value)
@@ -57,20 +98,24 @@ void scn_pack_float(struct scn_packer *packer, float value)
 
 void scn_pack_floats(struct scn_packer *packer, const float *values, uint32_t count)
 {
-        uint8_t bytes[16 * 5];
-        size_t size = 0;
         SCN_ASSERT(count <= 16);
-        scn_pack_array(packer, count);
         /* All at once: an answer about a thousand nodes has 26,000 of them. */
-        for (uint32_t i = 0; i < count; i++) {
+        uint8_t *room = take_room(packer, (count < 16 ? 1 : 3) + (size_t)5 * count);
+        if (room == NULL) {
+                return;
+        }
+        if (count < 16) {
+                *room++ = (uint8_t)(0x90 | count);
+        } else {
+                memcpy(room, "\xdc\x00\x10", 3);
+                room += 3;
+        }
+        for (uint32_t i = 0; i < count; i++, room += 5) {
                 uint32_t bits;
                 memcpy(&bits, &values[i], sizeof bits);
-                bytes[size++] = 0xca;
-                for (int shift = 24; shift >= 0; shift -= 8) {
-                        bytes[size++] = (uint8_t)(bits >> shift);
-                }
+                room[0] = 0xca;
+                put_32(room + 1, bits);
         }
-        (void)append(packer, (const char *)bytes, size);
 }
 
 void scn_pack_double(struct scn_packer *packer, double value)
@@ -86,7 +131,11 @@ void scn_pack_double(struct scn_packer *packer, double value)
 
 void scn_pack_text(struct scn_packer *packer, struct scn_slice text)
 {
-        PACK(packer, msgpack_pack_str, text.size);
+        if (text.size < 0x20) {
+                append_byte(packer, (uint8_t)(0xa0 | text.size));
+        } else {
+                PACK(packer, msgpack_pack_str, text.size);
+        }
         (void)append(packer, (const char *)text.data, text.size);
 }
 
@@ -103,7 +152,12 @@ void scn_pack_bin(struct scn_packer *packer, const void *bytes, size_t size)
 
 void scn_pack_uid(struct scn_packer *packer, struct scn_uid uid)
 {
-        scn_pack_bin(packer, uid.bytes, sizeof uid.bytes);
+        uint8_t *room = take_room(packer, 2 + sizeof uid.bytes);
+        if (room != NULL) {
+                room[0] = 0xc4;
+                room[1] = sizeof uid.bytes;
+                memcpy(room + 2, uid.bytes, sizeof uid.bytes);
+        }
 }
 
 void scn_pack_ext(struct scn_packer *packer, int8_t type, const void *bytes, uint32_t size)
@@ -114,12 +168,20 @@ void scn_pack_ext(struct scn_packer *packer, int8_t type, const void *bytes, uin
 
 void scn_pack_array(struct scn_packer *packer, uint32_t count)
 {
-        PACK(packer, msgpack_pack_array, count);
+        if (count < 0x10) {
+                append_byte(packer, (uint8_t)(0x90 | count));
+        } else {
+                PACK(packer, msgpack_pack_array, count);
+        }
 }
 
 void scn_pack_map(struct scn_packer *packer, uint32_t count)
 {
-        PACK(packer, msgpack_pack_map, count);
+        if (count < 0x10) {
+                append_byte(packer, (uint8_t)(0x80 | count));
+        } else {
+                PACK(packer, msgpack_pack_map, count);
+        }
 }
 
 void scn_pack_raw(struct scn_packer *packer, struct scn_slice object)
@@ -130,12 +192,15 @@ void scn_pack_raw(struct scn_packer *packer, struct scn_slice object)
 
 /* --- Reading --- */
 
-/* A head, taken apart. For numbers: value; for the rest: size in bytes, or count. */
+/* A head, taken apart. Two words, so that it travels in registers. */
 struct head {
-        enum scn_pack_kind kind;
-        struct scn_number number;
-        bool truth;
-        uint32_t size;
+        union {
+                uint64_t u;
+                int64_t i;
+                double f;
+        } value;        /* of a number, or 1 for true; for the rest: size in bytes, or count */
+        uint8_t kind;   /* enum scn_pack_kind */
+        uint8_t number; /* enum scn_number_kind */
         int8_t ext;
 };
 
@@ -146,12 +211,22 @@ static void fail(struct scn_unpacker *unpacker, enum scn_error error)
         }
 }
 
-static size_t left_of(const struct scn_unpacker *unpacker)
+static inline size_t left_of(const struct scn_unpacker *unpacker)
 {
         return (size_t)(unpacker->end - unpacker->at);
 }
 
-/* A big-endian number of `size` bytes. */
+static inline struct head head_of(enum scn_pack_kind kind, uint64_t size)
+{
+        return (struct head){.value.u = size, .kind = (uint8_t)kind};
+}
+
+static inline struct head whole(uint64_t value)
+{
+        return (struct head){.value.u = value, .kind = SCN_PACK_NUMBER, .number = SCN_NUMBER_UINT};
+}
+
+/* A big-endian number of 1, 2, 4 or 8 bytes. */
 static uint64_t take_bytes(struct scn_unpacker *unpacker, size_t size)
 {
         uint64_t value = 0;
@@ -165,38 +240,35 @@ static uint64_t take_bytes(struct scn_unpacker *unpacker, size_t size)
         return value;
 }
 
-static struct scn_number number_from_float(struct scn_unpacker *unpacker, size_t size)
+static struct head take_float(struct scn_unpacker *unpacker, size_t size)
 {
-        struct scn_number number = {.kind = SCN_NUMBER_FLOAT};
+        struct head head = {.kind = SCN_PACK_NUMBER, .number = SCN_NUMBER_FLOAT};
         const uint64_t bits = take_bytes(unpacker, size);
         if (size == 4) {
                 const uint32_t bits32 = (uint32_t)bits;
                 float narrow;
                 memcpy(&narrow, &bits32, sizeof narrow);
-                number.value.f = (double)narrow;
+                head.value.f = (double)narrow;
         } else {
-                memcpy(&number.value.f, &bits, sizeof bits);
+                memcpy(&head.value.f, &bits, sizeof bits);
         }
-        return number;
+        return head;
 }
 
-static struct scn_number number_from_int(struct scn_unpacker *unpacker, size_t size)
+static struct head take_int(struct scn_unpacker *unpacker, size_t size)
 {
-        uint64_t bits = take_bytes(unpacker, size);
+        const uint64_t bits = take_bytes(unpacker, size);
         const unsigned shift = (unsigned)(64 - 8 * size);
         const int64_t value = (int64_t)(bits << shift) >> shift;
-        return value < 0 ? (struct scn_number){SCN_NUMBER_INT, {.i = value}}
-                         : (struct scn_number){SCN_NUMBER_UINT, {.u = (uint64_t)value}};
+        return value >= 0 ? whole((uint64_t)value)
+                          : (struct head){.value.i = value, .kind = SCN_PACK_NUMBER, .number = SCN_NUMBER_INT};
 }
 
-static struct head head_with_size(struct scn_unpacker *unpacker, enum scn_pack_kind kind, size_t bytes)
+static struct head take_ext(struct scn_unpacker *unpacker, uint64_t size)
 {
-        return (struct head){.kind = kind, .size = (uint32_t)take_bytes(unpacker, bytes)};
-}
-
-static struct head ext_head(struct scn_unpacker *unpacker, uint32_t size)
-{
-        return (struct head){.kind = SCN_PACK_EXT, .size = size, .ext = (int8_t)(uint8_t)take_bytes(unpacker, 1)};
+        struct head head = head_of(SCN_PACK_EXT, size);
+        head.ext = (int8_t)(uint8_t)take_bytes(unpacker, 1);
+        return head;
 }
 
 /* Heads 0xc0 to 0xdf: one by one. */
@@ -204,109 +276,129 @@ static struct head take_named_head(struct scn_unpacker *unpacker, uint8_t byte)
 {
         switch (byte) {
         case 0xc0:
-                return (struct head){.kind = SCN_PACK_NIL};
+                return head_of(SCN_PACK_NIL, 0);
         case 0xc2:
         case 0xc3:
-                return (struct head){.kind = SCN_PACK_BOOL, .truth = byte == 0xc3};
+                return head_of(SCN_PACK_BOOL, byte & 1);
         case 0xc4:
         case 0xc5:
         case 0xc6:
-                return head_with_size(unpacker, SCN_PACK_BIN, (size_t)1 << (byte - 0xc4));
+                return head_of(SCN_PACK_BIN, take_bytes(unpacker, (size_t)1 << (byte - 0xc4)));
         case 0xc7:
         case 0xc8:
         case 0xc9:
-                return ext_head(unpacker, (uint32_t)take_bytes(unpacker, (size_t)1 << (byte - 0xc7)));
+                return take_ext(unpacker, take_bytes(unpacker, (size_t)1 << (byte - 0xc7)));
         case 0xca:
         case 0xcb:
-                return (struct head){
-                        .kind = SCN_PACK_NUMBER, .number = number_from_float(unpacker, byte == 0xca ? 4 : 8)};
+                return take_float(unpacker, byte == 0xca ? 4 : 8);
         case 0xcc:
         case 0xcd:
         case 0xce:
         case 0xcf:
-                return (struct head){.kind = SCN_PACK_NUMBER,
-                        .number = {SCN_NUMBER_UINT, {.u = take_bytes(unpacker, (size_t)1 << (byte - 0xcc))}}};
+                return whole(take_bytes(unpacker, (size_t)1 << (byte - 0xcc)));
         case 0xd0:
         case 0xd1:
         case 0xd2:
         case 0xd3:
-                return (struct head){
-                        .kind = SCN_PACK_NUMBER, .number = number_from_int(unpacker, (size_t)1 << (byte - 0xd0))};
+                return take_int(unpacker, (size_t)1 << (byte - 0xd0));
         case 0xd4:
         case 0xd5:
         case 0xd6:
         case 0xd7:
         case 0xd8:
-                return ext_head(unpacker, 1u << (byte - 0xd4));
+                return take_ext(unpacker, UINT64_C(1) << (byte - 0xd4));
         case 0xd9:
         case 0xda:
         case 0xdb:
-                return head_with_size(unpacker, SCN_PACK_TEXT, (size_t)1 << (byte - 0xd9));
+                return head_of(SCN_PACK_TEXT, take_bytes(unpacker, (size_t)1 << (byte - 0xd9)));
         case 0xdc:
         case 0xdd:
-                return head_with_size(unpacker, SCN_PACK_ARRAY, byte == 0xdc ? 2 : 4);
+                return head_of(SCN_PACK_ARRAY, take_bytes(unpacker, byte == 0xdc ? 2 : 4));
         case 0xde:
         case 0xdf:
-                return head_with_size(unpacker, SCN_PACK_MAP, byte == 0xde ? 2 : 4);
+                return head_of(SCN_PACK_MAP, take_bytes(unpacker, byte == 0xde ? 2 : 4));
         default:
                 fail(unpacker, SCN_E_BAD_MESSAGE); /* 0xc1 is nothing */
-                return (struct head){.kind = SCN_PACK_NONE};
+                return head_of(SCN_PACK_NONE, 0);
         }
 }
 
-static struct head take_any_head(struct scn_unpacker *unpacker)
+static inline struct head take_any_head(struct scn_unpacker *unpacker)
 {
         if (unpacker->error != SCN_OK || left_of(unpacker) == 0) {
                 fail(unpacker, SCN_E_BAD_MESSAGE);
-                return (struct head){.kind = SCN_PACK_NONE};
+                return head_of(SCN_PACK_NONE, 0);
         }
         const uint8_t byte = *unpacker->at++;
         if (byte < 0x80) {
-                return (struct head){.kind = SCN_PACK_NUMBER, .number = {SCN_NUMBER_UINT, {.u = byte}}};
+                return whole(byte);
         }
         if (byte < 0x90) {
-                return (struct head){.kind = SCN_PACK_MAP, .size = byte & 0x0f};
+                return head_of(SCN_PACK_MAP, byte & 0x0f);
         }
         if (byte < 0xa0) {
-                return (struct head){.kind = SCN_PACK_ARRAY, .size = byte & 0x0f};
+                return head_of(SCN_PACK_ARRAY, byte & 0x0f);
         }
         if (byte < 0xc0) {
-                return (struct head){.kind = SCN_PACK_TEXT, .size = byte & 0x1f};
+                return head_of(SCN_PACK_TEXT, byte & 0x1f);
         }
         if (byte >= 0xe0) {
-                return (struct head){.kind = SCN_PACK_NUMBER, .number = {SCN_NUMBER_INT, {.i = (int64_t)byte - 256}}};
+                return (struct head){.value.i = (int64_t)byte - 256, .kind = SCN_PACK_NUMBER, .number = SCN_NUMBER_INT};
         }
         return take_named_head(unpacker, byte);
 }
 
-/* Checks a count or size against what is left. */
-static struct head take_head(struct scn_unpacker *unpacker)
+/* Bytes that an object of this head has left at the least. */
+static inline uint64_t bytes_behind(struct head head)
 {
-        struct head head = take_any_head(unpacker);
-        const uint64_t each = head.kind == SCN_PACK_MAP ? 2 : 1;
-        if (unpacker->error == SCN_OK && head.size * each > left_of(unpacker)) {
-                fail(unpacker, SCN_E_BAD_MESSAGE);
+        switch ((enum scn_pack_kind)head.kind) {
+        case SCN_PACK_TEXT:
+        case SCN_PACK_BIN:
+        case SCN_PACK_EXT:
+        case SCN_PACK_ARRAY:
+                return head.value.u;
+        case SCN_PACK_MAP:
+                return 2 * head.value.u;
+        case SCN_PACK_NONE:
+        case SCN_PACK_NIL:
+        case SCN_PACK_BOOL:
+        case SCN_PACK_NUMBER:
+                break;
         }
-        if (unpacker->error != SCN_OK) {
-                head = (struct head){.kind = SCN_PACK_NONE};
-        }
-        return head;
+        return 0;
 }
 
-static struct head take_kind(struct scn_unpacker *unpacker, enum scn_pack_kind kind)
+/* Checks a count or size against what is left. */
+static inline struct head take_head(struct scn_unpacker *unpacker)
 {
-        struct head head = take_head(unpacker);
+        const struct head head = take_any_head(unpacker);
+        if (bytes_behind(head) > left_of(unpacker)) {
+                fail(unpacker, SCN_E_BAD_MESSAGE);
+        }
+        return unpacker->error == SCN_OK ? head : head_of(SCN_PACK_NONE, 0);
+}
+
+static inline struct head take_kind(struct scn_unpacker *unpacker, enum scn_pack_kind kind)
+{
+        const struct head head = take_head(unpacker);
         if (head.kind != kind) {
                 fail(unpacker, SCN_E_BAD_MESSAGE);
-                head = (struct head){.kind = SCN_PACK_NONE};
+                return head_of(SCN_PACK_NONE, 0);
         }
         return head;
 }
 
-static struct scn_slice take_slice(struct scn_unpacker *unpacker, uint32_t size)
+static struct scn_number number_of(struct head head)
+{
+        struct scn_number number = {.kind = (enum scn_number_kind)head.number};
+        memcpy(&number.value, &head.value, sizeof number.value);
+        return number;
+}
+
+static struct scn_slice take_slice(struct scn_unpacker *unpacker, uint64_t size)
 {
         /* The head was checked: so many bytes are there. An empty text is still a text. */
-        const struct scn_slice slice = {unpacker->at, size};
+        const struct scn_slice slice = {unpacker->at, (uint32_t)size};
         unpacker->at += size;
         return slice;
 }
@@ -314,7 +406,8 @@ static struct scn_slice take_slice(struct scn_unpacker *unpacker, uint32_t size)
 enum scn_pack_kind scn_unpack_kind(const struct scn_unpacker *unpacker)
 {
         struct scn_unpacker copy = *unpacker;
-        return copy.error == SCN_OK && left_of(&copy) > 0 ? take_any_head(&copy).kind : SCN_PACK_NONE;
+        return copy.error == SCN_OK && left_of(&copy) > 0 ? (enum scn_pack_kind)take_any_head(&copy).kind
+                                                          : SCN_PACK_NONE;
 }
 
 bool scn_unpack_is_nil(struct scn_unpacker *unpacker)
@@ -328,20 +421,24 @@ bool scn_unpack_is_nil(struct scn_unpacker *unpacker)
 
 bool scn_unpack_bool(struct scn_unpacker *unpacker)
 {
-        return take_kind(unpacker, SCN_PACK_BOOL).truth;
+        return take_kind(unpacker, SCN_PACK_BOOL).value.u != 0;
 }
 
 struct scn_number scn_unpack_number(struct scn_unpacker *unpacker)
 {
-        return take_kind(unpacker, SCN_PACK_NUMBER).number;
+        return number_of(take_kind(unpacker, SCN_PACK_NUMBER));
 }
 
 uint64_t scn_unpack_uint(struct scn_unpacker *unpacker, uint64_t max)
 {
         const struct head head = take_kind(unpacker, SCN_PACK_NUMBER);
         uint64_t value = 0;
+        if (unpacker->error == SCN_OK && head.number == SCN_NUMBER_UINT && head.value.u <= max) {
+                return head.value.u;
+        }
         if (unpacker->error == SCN_OK) {
-                const enum scn_error error = scn_number_to_integer(&head.number, max, &value);
+                const struct scn_number number = number_of(head);
+                const enum scn_error error = scn_number_to_integer(&number, max, &value);
                 if (error != SCN_OK) {
                         fail(unpacker, error);
                         value = 0;
@@ -355,7 +452,8 @@ float scn_unpack_float(struct scn_unpacker *unpacker)
         const struct head head = take_kind(unpacker, SCN_PACK_NUMBER);
         float value = 0.0f;
         if (unpacker->error == SCN_OK) {
-                const enum scn_error error = scn_number_to_float(&head.number, &value);
+                const struct scn_number number = number_of(head);
+                const enum scn_error error = scn_number_to_float(&number, &value);
                 if (error != SCN_OK) {
                         fail(unpacker, error);
                         value = 0.0f;
@@ -367,22 +465,22 @@ float scn_unpack_float(struct scn_unpacker *unpacker)
 struct scn_slice scn_unpack_text(struct scn_unpacker *unpacker, uint32_t size_max)
 {
         const struct head head = take_kind(unpacker, SCN_PACK_TEXT);
-        if (unpacker->error == SCN_OK && head.size > size_max) {
+        if (unpacker->error == SCN_OK && head.value.u > size_max) {
                 fail(unpacker, SCN_E_TOO_LARGE);
         }
-        if (unpacker->error == SCN_OK && !scn_utf8_is_valid(unpacker->at, head.size)) {
+        if (unpacker->error == SCN_OK && !scn_utf8_is_valid(unpacker->at, head.value.u)) {
                 fail(unpacker, SCN_E_BAD_UTF8);
         }
-        return unpacker->error == SCN_OK ? take_slice(unpacker, head.size) : (struct scn_slice){NULL, 0};
+        return unpacker->error == SCN_OK ? take_slice(unpacker, head.value.u) : (struct scn_slice){NULL, 0};
 }
 
 struct scn_slice scn_unpack_bin(struct scn_unpacker *unpacker, uint32_t size_max)
 {
         const struct head head = take_kind(unpacker, SCN_PACK_BIN);
-        if (unpacker->error == SCN_OK && head.size > size_max) {
+        if (unpacker->error == SCN_OK && head.value.u > size_max) {
                 fail(unpacker, SCN_E_TOO_LARGE);
         }
-        return unpacker->error == SCN_OK ? take_slice(unpacker, head.size) : (struct scn_slice){NULL, 0};
+        return unpacker->error == SCN_OK ? take_slice(unpacker, head.value.u) : (struct scn_slice){NULL, 0};
 }
 
 struct scn_uid scn_unpack_uid(struct scn_unpacker *unpacker)
@@ -402,17 +500,17 @@ struct scn_slice scn_unpack_ext(struct scn_unpacker *unpacker, int8_t *type_out)
 {
         const struct head head = take_kind(unpacker, SCN_PACK_EXT);
         *type_out = head.ext;
-        return unpacker->error == SCN_OK ? take_slice(unpacker, head.size) : (struct scn_slice){NULL, 0};
+        return unpacker->error == SCN_OK ? take_slice(unpacker, head.value.u) : (struct scn_slice){NULL, 0};
 }
 
 uint32_t scn_unpack_array(struct scn_unpacker *unpacker)
 {
-        return take_kind(unpacker, SCN_PACK_ARRAY).size;
+        return (uint32_t)take_kind(unpacker, SCN_PACK_ARRAY).value.u;
 }
 
 uint32_t scn_unpack_map(struct scn_unpacker *unpacker)
 {
-        return take_kind(unpacker, SCN_PACK_MAP).size;
+        return (uint32_t)take_kind(unpacker, SCN_PACK_MAP).value.u;
 }
 
 struct scn_slice scn_unpack_raw(struct scn_unpacker *unpacker)
@@ -429,9 +527,9 @@ struct scn_slice scn_unpack_raw(struct scn_unpacker *unpacker)
                                 fail(unpacker, SCN_E_BAD_MESSAGE);
                                 break;
                         }
-                        open[level] = (uint64_t)head.size * (head.kind == SCN_PACK_MAP ? 2 : 1);
+                        open[level] = bytes_behind(head);
                 } else {
-                        unpacker->at += head.size;
+                        unpacker->at += bytes_behind(head);
                 }
                 while (open[level] == 0 && level > 0) {
                         level--;

@@ -103,7 +103,9 @@
         F(m, BOOL, merged, O, "all that changed as one delta")                                                         \
         F(m, TEXT, author, O, "only what this author did")
 
-#define SCN_FIELDS_OF_documents(F, m) F(m, UINT, request, M, "comes back in the answer")
+#define SCN_FIELDS_OF_documents(F, m)                                                                                  \
+        F(m, UINT, request, M, "comes back in the answer")                                                             \
+        F(m, BOOL, states, O, "not the names alone, but what state each is in")
 
 #define SCN_FIELDS_OF_manage(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
@@ -158,6 +160,14 @@
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, RAW, at, O, "revision, time or tag; absent: the durable revision")                                        \
         F(m, TEXT, to, M, "name of the new document")
+
+#define SCN_FIELDS_OF_adopt(F, m)                                                                                      \
+        F(m, UINT, request, M, "comes back in the answers; the same in all parts of a file")                           \
+        F(m, TEXT, document, M, "name that the document is to have; what the first part says counts")                  \
+        F(m, UINT, bytes, M, "of the whole file")                                                                      \
+        F(m, BIN, part, M, "the next bytes of it")                                                                     \
+        F(m, BOOL, more, O, "further parts follow")                                                                    \
+        F(m, BOOL, replace, O, "a document that has the name goes to the trash")
 
 #define SCN_FIELDS_OF_welcome(F, m)                                                                                    \
         F(m, UINT, version, M, "protocol version spoken from now on")                                                  \
@@ -254,6 +264,7 @@
         X(27, blame, SERVER, 1, 4096, "who set each field of a node")                                                  \
         X(28, restore, SERVER, 1, 4096, "brings back what a revision was, as a new one")                               \
         X(29, fork, SERVER, 1, 4096, "a new document out of this one")                                                 \
+        X(30, adopt, SERVER, 1, 0, "a document's file that is to become a document here, in parts")                    \
         X(64, welcome, CLIENT, 1, 4096, "answers hello")                                                               \
         X(65, opened, CLIENT, 1, 4096, "answers open")                                                                 \
         X(66, applied, CLIENT, 1, 0, "an edit, undo or redo is durable")                                               \

@@ -58,6 +58,7 @@ static void on_core_random(void *data, uint8_t *bytes, size_t size)
 static void close_own_handles(struct scn_loop *loop)
 {
         uv_handle_t *handles[] = {
+                (uv_handle_t *)&loop->worker.done,
                 (uv_handle_t *)&loop->tick,
                 (uv_handle_t *)&loop->due,
                 (uv_handle_t *)&loop->before_sleep,
@@ -68,6 +69,7 @@ static void close_own_handles(struct scn_loop *loop)
                 (uv_handle_t *)&loop->signals[1],
         };
 
+        scn_worker_stop(&loop->worker);
         for (size_t i = 0; i < loop->handles_count; i++)
                 uv_close(handles[i], NULL);
         loop->handles_count = 0;
@@ -249,8 +251,10 @@ static int init_handle(struct scn_loop *loop, int error, uv_handle_t *handle)
 static int init_handles(struct scn_loop *loop)
 {
         uv_loop_t *uv = &loop->uv;
-        int error = init_handle(loop, uv_timer_init(uv, &loop->tick), (uv_handle_t *)&loop->tick);
+        int error = init_handle(loop, 0, (uv_handle_t *)&loop->worker.done);
 
+        if (error == 0)
+                error = init_handle(loop, uv_timer_init(uv, &loop->tick), (uv_handle_t *)&loop->tick);
         if (error == 0)
                 error = init_handle(loop, uv_timer_init(uv, &loop->due), (uv_handle_t *)&loop->due);
         if (error == 0)
@@ -348,10 +352,18 @@ struct scn_loop *scn_loop_create(const struct scn_loop_options *options, char pr
                 scn_free(loop);
                 return NULL;
         }
-        scn_worker_init(&loop->worker, &loop->uv);
+        error = scn_worker_init(&loop->worker, &loop->uv);
+        if (error != 0) {
+                scn_problem_set(problem_out, "the event loop: %s", uv_strerror(error));
+                (void)uv_loop_close(&loop->uv);
+                scn_free(loop);
+                return NULL;
+        }
         error = init_handles(loop);
         if (error == 0 && options->takes_signals)
                 error = take_signals(loop);
+        if (error == 0 && !scn_worker_start(&loop->worker))
+                error = UV_EAGAIN;
         if (error != 0)
                 scn_problem_set(problem_out, "the event loop: %s", uv_strerror(error));
         /* The data directory before the sockets: a second daemon goes away without having touched one. */

@@ -4,6 +4,7 @@
 #include "tests/bench/bench.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* Short runs are repeated this long: now and then one of them has the machine for itself. */
@@ -37,11 +38,29 @@ void scn_bench_heading(const char *text)
 
 void scn_bench_row(const char *what, double value, const char *unit, double budget)
 {
-        printf("  %-58s %10.2f %-11s", what, value, unit);
+        scn_bench_median(what, &value, 1, unit, budget);
+}
+
+static int compare(const void *a, const void *b)
+{
+        const double left = *(const double *)a;
+        const double right = *(const double *)b;
+        return (left > right) - (left < right);
+}
+
+double scn_bench_median(const char *what, double *values, uint32_t count, const char *unit, double budget)
+{
+        qsort(values, count, sizeof *values, compare);
+        const double median = values[count / 2];
+
+        printf("  %-58s %10.2f %-11s", what, median, unit);
         if (budget > SCN_BENCH_NO_BUDGET)
-                printf(" budget %6.0f  %s", budget, value <= budget ? "ok" : "over");
+                printf(" budget %6.4g  %-4s", budget, median <= budget ? "ok" : "over");
+        if (count > 1)
+                printf("  %.2f .. %.2f", values[0], values[count - 1]);
         printf("\n");
         fflush(stdout);
+        return median;
 }
 
 void scn_bench_ratio(const char *what, double value, double at_least)

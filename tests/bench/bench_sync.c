@@ -4,14 +4,19 @@
 
 /* The daemon under load, beside the least that a server can do (relay.c): joining, fan-out, saturation, delays, world
  * queries, slow clients. The server has the first core and the load the second, as far as there are two. CPU time is
- * that of all the server's threads, the journal's included; every acknowledged edit is durable. Needs a quiet machine:
- * delays are upper bounds, and what counts is the ratio within one run.
+ * that of all the server's threads, the journal's included; every acknowledged edit is durable.
+ *
+ * What is compared runs side by side, in turns, and the median of the rounds counts; the least and the greatest stand
+ * behind it. Delays are upper bounds on a machine that others use, too. Where the least that a part can cost is known,
+ * it is measured in the same run and printed without a budget: the relay's system calls for the same bytes, and
+ * SQLite's commits of the same bytes.
  *
  * usage: bench_sync [SECONDS [PART]] (of each load, 3; joins, fan-out, saturation, delay, questions, idle or slow) */
 
 #include "protocol/base/bytes.h"
 #include "protocol/wire/ops.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/sync_floor.h"
 #include "tests/bench/sync_net.h"
 
 #include <stdio.h>
@@ -21,13 +26,23 @@
 #include <unistd.h>
 
 #define NODES 10000u
-#define PEERS_MAX 1100u
+#define ROUNDS 7
+#define JOURNAL_PAGES 1200u /* more than what empties it */
+#define PEERS_MAX SYNC_PEERS_MAX
 #define WRITERS 10u
 #define IN_FLIGHT 64u
 #define RELAY_BYTES 40u
 
-static struct sync_peer peers[PEERS_MAX];
-static struct sync_peer *all[PEERS_MAX];
+/* A server and those who are connected to it. */
+struct side {
+        struct sync_server server;
+        struct sync_peer writer;
+        struct sync_peer peers[PEERS_MAX];
+        struct sync_peer *all[PEERS_MAX];
+};
+
+static struct side sides[2]; /* the daemon and the relay, where both run */
+static struct sync_peer *const peers = sides[0].peers;
 static double seconds = 3;
 static double delays[4000000];
 static size_t delays_count;
@@ -119,40 +134,61 @@ static struct sync_server start(bool is_relay)
 
 static bool have_joined(void *data)
 {
-        const uint32_t count = *(const uint32_t *)data;
-        for (uint32_t i = 0; i < count; i++) {
-                if (!peers[i].has_joined) {
+        const struct side *side = data;
+        for (uint32_t i = 0; side->all[i] == &side->peers[i]; i++) {
+                if (!side->peers[i].has_joined) {
                         return false;
                 }
         }
         return true;
 }
 
-/* Peers 0 .. count - 1 with a view of everything, or just connected. */
-static void connect_peers(const struct sync_server *server, uint32_t count)
+/* Peers 0 .. count - 1 with a view of everything, or just connected; behind them stands nobody yet. */
+static void connect_peers(struct side *side, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++) {
-                all[i] = &peers[i];
-                if (server->is_relay) {
-                        sync_peer_connect(&peers[i], server->port);
+                side->all[i] = &side->peers[i];
+                if (side->server.is_relay) {
+                        sync_peer_connect(&side->peers[i], side->server.port);
                 } else {
-                        sync_peer_open(&peers[i], server->port, 100 + i, true);
+                        sync_peer_open(&side->peers[i], side->server.port, 100 + i, true);
                 }
         }
-        if (!server->is_relay) {
-                sync_run_until(all, count, false, NULL, have_joined, &count);
+        side->all[count] = NULL;
+        if (!side->server.is_relay) {
+                sync_run_until(side->all, count, false, NULL, have_joined, side);
         }
         for (uint32_t i = 0; i < count; i++) {
-                peers[i].bytes = 0;
-                peers[i].deltas = 0;
+                side->peers[i].bytes = 0;
+                side->peers[i].deltas = 0;
         }
 }
 
-static void disconnect_peers(uint32_t count)
+static void disconnect_peers(struct side *side, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++) {
-                sync_peer_close(&peers[i]);
+                sync_peer_close(&side->peers[i]);
         }
+}
+
+/* A server with so many observers, and a writer behind them. */
+static void start_side(struct side *side, bool is_relay, uint32_t count)
+{
+        side->server = start(is_relay);
+        if (is_relay) {
+                sync_peer_connect(&side->writer, side->server.port);
+        } else {
+                sync_peer_open(&side->writer, side->server.port, 7, false);
+        }
+        connect_peers(side, count);
+        side->all[count] = &side->writer;
+}
+
+static void stop_side(struct side *side, uint32_t count)
+{
+        disconnect_peers(side, count);
+        sync_peer_close(&side->writer);
+        sync_server_stop(&side->server);
 }
 
 /* --- Joining --- */
@@ -193,26 +229,21 @@ static double relay_bytes(uint64_t bytes)
                 RECEIVERS = 10,
                 TIMES = 20
         };
-        struct sync_server relay = start(true);
-        struct sync_peer sender;
-        struct wait wait = {.bytes = bytes * TIMES};
+        struct side *relay = &sides[1];
         uint8_t *block = calloc(1, bytes);
-        sync_peer_connect(&sender, relay.port);
-        connect_peers(&relay, RECEIVERS);
-        sync_run(all, RECEIVERS, 50e6, true, NULL, NULL);
-        const double before = sync_server_cpu_ns(&relay);
+        start_side(relay, true, RECEIVERS);
+        sync_run(relay->all, RECEIVERS, 50e6, true, NULL, NULL);
+        const double before = sync_server_cpu_ns(&relay->server);
         for (int i = 0; i < TIMES && block != NULL; i++) {
-                sync_peer_send_bytes(&sender, block, bytes);
+                sync_peer_send_bytes(&relay->writer, block, bytes);
                 for (uint32_t peer = 0; peer < RECEIVERS; peer++) {
-                        wait = (struct wait){&peers[peer], bytes * (uint64_t)(i + 1)};
-                        sync_run_until(all, RECEIVERS, true, NULL, has_bytes, &wait);
+                        struct wait wait = {&relay->peers[peer], bytes * (uint64_t)(i + 1)};
+                        sync_run_until(relay->all, RECEIVERS, true, NULL, has_bytes, &wait);
                 }
         }
-        const double used = sync_server_cpu_ns(&relay) - before;
+        const double used = sync_server_cpu_ns(&relay->server) - before;
         free(block);
-        disconnect_peers(RECEIVERS);
-        sync_peer_close(&sender);
-        sync_server_stop(&relay);
+        stop_side(relay, RECEIVERS);
         return used / RECEIVERS / TIMES;
 }
 
@@ -246,43 +277,77 @@ struct fan_out {
         double bytes;
 };
 
-static struct fan_out fan_out(bool is_relay, uint32_t count, uint32_t nodes, uint32_t rate)
+/* Edits for so long, and what each delivery of them cost. */
+static struct fan_out fan_out(struct side *side, uint32_t count, uint32_t nodes, uint32_t rate, double for_seconds)
 {
         static const uint8_t block[RELAY_BYTES];
-        struct sync_server server = start(is_relay);
-        struct sync_peer writer;
+        static float x = 1e5f;
+        const bool is_relay = side->server.is_relay;
+        struct fan_out sums = {0, 0};
         uint64_t deliveries = 0;
-        uint64_t bytes = 0;
-        if (is_relay) {
-                sync_peer_connect(&writer, server.port);
-        } else {
-                sync_peer_open(&writer, server.port, 7, false);
+        for (uint32_t i = 0; i < count; i++) {
+                side->peers[i].bytes = 0;
+                side->peers[i].deltas = 0;
         }
-        connect_peers(&server, count);
-        all[count] = &writer;
-        const double before = sync_server_cpu_ns(&server);
-        const uint32_t times = (uint32_t)(seconds * rate);
+        const double before = sync_server_cpu_ns(&side->server);
+        const uint32_t times = (uint32_t)(for_seconds * rate);
         double next_ns = sync_now_ns();
         for (uint32_t i = 0; i < times; i++) {
                 if (is_relay) {
-                        sync_peer_send_bytes(&writer, block, sizeof block);
+                        sync_peer_send_bytes(&side->writer, block, sizeof block);
                 } else {
-                        sync_peer_move(&writer, 100, nodes, (float)(i + 1));
+                        sync_peer_move(&side->writer, 100, nodes, x += 1);
                 }
                 next_ns += 1e9 / rate;
                 const double left = next_ns - sync_now_ns();
-                sync_run(all, count + 1, left > 0 ? left : 0, is_relay, NULL, NULL);
+                sync_run(side->all, count + 1, left > 0 ? left : 0, is_relay, NULL, NULL);
         }
-        sync_run(all, count + 1, 300e6, is_relay, NULL, NULL);
-        const double used = sync_server_cpu_ns(&server) - before;
+        sync_run(side->all, count + 1, 50e6, is_relay, NULL, NULL);
+        sums.cpu_ns = sync_server_cpu_ns(&side->server) - before;
         for (uint32_t i = 0; i < count; i++) {
-                deliveries += is_relay ? peers[i].bytes / RELAY_BYTES : peers[i].deltas;
-                bytes += peers[i].bytes;
+                deliveries += is_relay ? side->peers[i].bytes / RELAY_BYTES : side->peers[i].deltas;
+                sums.bytes += (double)side->peers[i].bytes;
         }
-        disconnect_peers(count);
-        sync_peer_close(&writer);
-        sync_server_stop(&server);
-        return (struct fan_out){used / (double)deliveries, (double)bytes / (double)deliveries};
+        return (struct fan_out){sums.cpu_ns / (double)deliveries, sums.bytes / (double)deliveries};
+}
+
+/* A journal's write-ahead file grows until it is emptied for the first time, and is written over from then on: what
+ * goes on for long is measured then. */
+static void grow_journal(struct side *side)
+{
+        struct sync_peer *writer = &side->writer;
+        for (uint32_t i = 0; i < JOURNAL_PAGES; i++) {
+                writer->answers = 0;
+                sync_peer_move(writer, 100, 1, (float)i);
+                sync_run_until(&writer, 1, false, on_applied, has_answer, writer);
+        }
+}
+
+static void bench_observers(uint32_t count, double budget)
+{
+        double ours[ROUNDS];
+        double relay[ROUNDS];
+        double percent[ROUNDS];
+        double bytes = 0;
+        char text[80];
+        start_side(&sides[0], false, count);
+        start_side(&sides[1], true, count);
+        grow_journal(&sides[0]);
+        sync_run(sides[0].all, count + 1, 1e9, false, NULL, NULL);
+        for (int i = 0; i < ROUNDS; i++) {
+                const struct fan_out ours_once = fan_out(&sides[0], count, 1, 60, seconds / 3);
+                relay[i] = fan_out(&sides[1], count, 1, 60, seconds / 3).cpu_ns / 1e3;
+                ours[i] = ours_once.cpu_ns / 1e3;
+                percent[i] = 100 * ours[i] / relay[i];
+                bytes = ours_once.bytes;
+        }
+        stop_side(&sides[0], count);
+        stop_side(&sides[1], count);
+        (void)snprintf(text, sizeof text, "%u observers: CPU a delivery", count);
+        (void)scn_bench_median(text, ours, ROUNDS, "us", SCN_BENCH_NO_BUDGET);
+        (void)scn_bench_median("  the relay, which keeps nothing", relay, ROUNDS, "us", SCN_BENCH_NO_BUDGET);
+        (void)scn_bench_median("  in percent of it", percent, ROUNDS, "%", budget);
+        scn_bench_row("  bytes a delivery, frame and all", bytes, "B", 30);
 }
 
 static void bench_fan_out(void)
@@ -291,16 +356,11 @@ static void bench_fan_out(void)
         static const double budgets[] = {SCN_BENCH_NO_BUDGET, 150, 120, 120};
         scn_bench_heading("fan-out: one node moved 60 times a second");
         for (int i = 0; i < 4; i++) {
-                char text[80];
-                const struct fan_out relay = fan_out(true, counts[i], 1, 60);
-                const struct fan_out ours = fan_out(false, counts[i], 1, 60);
-                (void)snprintf(text, sizeof text, "%u observers: CPU a delivery", counts[i]);
-                scn_bench_row(text, ours.cpu_ns / 1e3, "us", SCN_BENCH_NO_BUDGET);
-                scn_bench_row("  the relay", relay.cpu_ns / 1e3, "us", SCN_BENCH_NO_BUDGET);
-                scn_bench_row("  in percent of it", 100 * ours.cpu_ns / relay.cpu_ns, "%", budgets[i]);
-                scn_bench_row("  bytes a delivery, frame and all", ours.bytes, "B", 30);
+                bench_observers(counts[i], budgets[i]);
         }
-        const struct fan_out many = fan_out(false, 50, 500, 30);
+        start_side(&sides[0], false, 50);
+        const struct fan_out many = fan_out(&sides[0], 50, 500, 30, seconds);
+        stop_side(&sides[0], 50);
         scn_bench_heading("500 nodes moved in one edit, 30 times a second, 50 observers");
         scn_bench_row("bytes a node", many.bytes / 500, "B", 15);
         scn_bench_row("CPU a delivery", many.cpu_ns / 1e3, "us", SCN_BENCH_NO_BUDGET);
@@ -326,41 +386,68 @@ static void keep_writing(struct sync_peer *peer, const struct scn_message *messa
         }
 }
 
+static void start_writers(struct side *side, uint32_t observers)
+{
+        for (uint32_t i = 0; i < WRITERS; i++) {
+                sync_peer_open(&writers[i], side->server.port, 10 + i, false);
+                side->all[observers + i] = &writers[i];
+                writers[i].is_gathering = true;
+        }
+        for (uint32_t i = 0; i < WRITERS; i++) {
+                for (uint32_t j = 0; j < IN_FLIGHT; j++) {
+                        sync_peer_move(&writers[i], 2 + i * 900 + j, 1, (float)j + 1);
+                }
+                sync_peer_flush(&writers[i]);
+        }
+}
+
 static void bench_saturation(void)
 {
         enum {
                 OBSERVERS = 50
         };
-        struct sync_server server = start(false);
-        connect_peers(&server, OBSERVERS);
-        for (uint32_t i = 0; i < WRITERS; i++) {
-                sync_peer_open(&writers[i], server.port, 10 + i, false);
-                all[OBSERVERS + i] = &writers[i];
-        }
+        struct side *side = &sides[0];
+        double rates[ROUNDS];
+        double costs[ROUNDS];
+        double floors[ROUNDS];
+        uint64_t edits = 0;
+        uint64_t batches = 0;
+        side->server = start(false);
+        connect_peers(side, OBSERVERS);
+        start_writers(side, OBSERVERS);
+        sync_run(side->all, OBSERVERS + WRITERS, 100e6, false, keep_writing, NULL);
         delays_count = 0;
-        answered = 0;
-        const double before = sync_server_cpu_ns(&server);
-        const double start_ns = sync_now_ns();
-        for (uint32_t i = 0; i < WRITERS; i++) {
-                for (uint32_t j = 0; j < IN_FLIGHT; j++) {
-                        sync_peer_move(&writers[i], 2 + i * 900 + j, 1, (float)j + 1);
-                }
+        struct sync_floor *floor = sync_floor_create();
+        for (int i = 0; i < ROUNDS; i++) {
+                answered = 0;
+                peers[0].deltas = 0;
+                const double before = sync_server_cpu_ns(&side->server);
+                const double start_ns = sync_now_ns();
+                sync_run(side->all, OBSERVERS + WRITERS, seconds / 3 * 1e9, false, keep_writing, NULL);
+                costs[i] = (sync_server_cpu_ns(&side->server) - before) / (double)answered / 1e3;
+                rates[i] = (double)answered / (sync_now_ns() - start_ns) * 1e9;
+                edits += answered;
+                batches += peers[0].deltas;
         }
-        sync_run(all, OBSERVERS + WRITERS, seconds * 1e9, false, keep_writing, NULL);
-        const double used = sync_server_cpu_ns(&server) - before;
-        const double took = sync_now_ns() - start_ns;
-        scn_bench_heading("saturation: 10 writers with 64 edits in flight each, 50 observers");
-        scn_bench_row("durable edits a second", (double)answered / took * 1e9, "1/s", SCN_BENCH_NO_BUDGET);
-        scn_bench_row("  the fastest peer (Colyseus, nothing kept)", 147129, "1/s", SCN_BENCH_NO_BUDGET);
-        scn_bench_row("  the fastest that stores (y-websocket, no fsync)", 4713, "1/s", SCN_BENCH_NO_BUDGET);
-        scn_bench_row("CPU an edit, all threads", used / (double)answered / 1e3, "us", 4);
-        scn_bench_row("answered, median", percentile_us(0.5) / 1e3, "ms", SCN_BENCH_NO_BUDGET);
-        scn_bench_row("answered, 99 %", percentile_us(0.99) / 1e3, "ms", 20);
-        disconnect_peers(OBSERVERS);
+        disconnect_peers(side, OBSERVERS);
         for (uint32_t i = 0; i < WRITERS; i++) {
                 sync_peer_close(&writers[i]);
         }
-        sync_server_stop(&server);
+        sync_server_stop(&side->server);
+        const uint32_t batch = batches == 0 ? 1 : (uint32_t)(edits / batches);
+        for (int i = 0; i < ROUNDS; i++) {
+                floors[i] = sync_floor_ns(floor, batch) / 1e3;
+        }
+        sync_floor_destroy(floor);
+        scn_bench_heading("saturation: 10 writers with 64 edits in flight each, 50 observers");
+        (void)scn_bench_median("durable edits a second", rates, ROUNDS, "1/s", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("  the fastest peer (Colyseus, nothing kept)", 147129, "1/s", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("  the fastest that stores (y-websocket, no fsync)", 4713, "1/s", SCN_BENCH_NO_BUDGET);
+        (void)scn_bench_median("CPU an edit, all threads", costs, ROUNDS, "us", 4);
+        (void)scn_bench_median("  SQLite alone, the same bytes and batches", floors, ROUNDS, "us", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("  edits a batch", batch, "", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("answered, median", percentile_us(0.5) / 1e3, "ms", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("answered, 99 %", percentile_us(0.99) / 1e3, "ms", 20);
 }
 
 /* --- Delays --- */
@@ -370,60 +457,55 @@ static bool has_delta(void *data)
         return ((struct sync_peer *)data)->deltas > 0;
 }
 
-/* From sending to seen by the one observer; and, ours, to the acknowledgement. */
-static double delay_us(bool is_relay)
+/* From sending to seen by the one observer, once. */
+static double delay_us(struct side *side, float x)
 {
         static const uint8_t block[RELAY_BYTES];
-        struct sync_server server = start(is_relay);
-        struct sync_peer writer;
+        struct wait wait = {&side->peers[0], side->peers[0].bytes + RELAY_BYTES};
+        const bool is_relay = side->server.is_relay;
+        side->peers[0].deltas = 0;
+        const double sent_ns = sync_now_ns();
         if (is_relay) {
-                sync_peer_connect(&writer, server.port);
+                sync_peer_send_bytes(&side->writer, block, sizeof block);
+                sync_run_until(side->all, 2, true, NULL, has_bytes, &wait);
         } else {
-                sync_peer_open(&writer, server.port, 7, false);
+                sync_peer_move(&side->writer, 100, 1, x);
+                sync_run_until(side->all, 2, false, NULL, has_delta, &side->peers[0]);
         }
-        connect_peers(&server, 1);
-        all[1] = &writer;
-        delays_count = 0;
-        for (uint32_t i = 0; i < 300; i++) {
-                struct wait wait = {&peers[0], peers[0].bytes + RELAY_BYTES};
-                peers[0].deltas = 0;
-                const double sent_ns = sync_now_ns();
-                if (is_relay) {
-                        sync_peer_send_bytes(&writer, block, sizeof block);
-                        sync_run_until(all, 2, true, NULL, has_bytes, &wait);
-                } else {
-                        sync_peer_move(&writer, 100, 1, (float)(i + 1));
-                        sync_run_until(all, 2, false, NULL, has_delta, &peers[0]);
-                }
-                note_delay(sent_ns);
-                sync_run(all, 2, 2e6, is_relay, NULL, NULL);
-        }
-        disconnect_peers(1);
-        sync_peer_close(&writer);
-        sync_server_stop(&server);
-        return percentile_us(0.5);
+        const double took_ns = sync_now_ns() - sent_ns;
+        sync_run(side->all, 2, 2e6, is_relay, NULL, NULL);
+        return took_ns / 1e3;
 }
 
 static void bench_delay(void)
 {
-        const double relay = delay_us(true);
-        const double ours = delay_us(false);
-        scn_bench_heading("one edit, unloaded: sent to seen by the other, median");
-        scn_bench_row("ours, durable when it is seen", ours, "us", SCN_BENCH_NO_BUDGET);
-        scn_bench_row("the relay", relay, "us", SCN_BENCH_NO_BUDGET);
+        enum {
+                TIMES = 301
+        };
+        static double ours[TIMES];
+        static double relay[TIMES];
+        start_side(&sides[0], false, 1);
+        start_side(&sides[1], true, 1);
+        for (uint32_t i = 0; i < TIMES; i++) {
+                ours[i] = delay_us(&sides[0], (float)(i + 1));
+                relay[i] = delay_us(&sides[1], 0);
+        }
+        stop_side(&sides[0], 1);
+        stop_side(&sides[1], 1);
+        scn_bench_heading("one edit, unloaded: sent to seen by the other");
+        const double median = scn_bench_median("ours, durable when it is seen", ours, TIMES, "us", SCN_BENCH_NO_BUDGET);
+        const double relayed = scn_bench_median("the relay", relay, TIMES, "us", SCN_BENCH_NO_BUDGET);
         scn_bench_row(
-                "what is left for one commit (bench_history) and 0.1 ms", ours - relay, "us", SCN_BENCH_NO_BUDGET);
+                "what is left for one commit (bench_history) and 0.1 ms", median - relayed, "us", SCN_BENCH_NO_BUDGET);
 }
 
 /* --- Questions --- */
 
-static double world_cpu_ns(const struct sync_server *server, uint32_t nodes, uint32_t times)
+static double world_cpu_ns(struct side *side, uint32_t nodes, uint32_t times, uint64_t *bytes_out)
 {
-        struct sync_peer asker;
-        struct sync_peer *only = &asker;
+        struct sync_peer *asker = &side->writer;
         struct scn_buffer bytes;
         struct scn_message message;
-        sync_peer_open(&asker, server->port, 70, false);
         scn_buffer_init(&bytes, 1u << 16);
         struct scn_packer packer = scn_packer_to(&bytes);
         scn_pack_array(&packer, nodes);
@@ -432,45 +514,82 @@ static double world_cpu_ns(const struct sync_server *server, uint32_t nodes, uin
         }
         scn_message_init(&message, SCN_MESSAGE_world);
         message.as.world.nodes = (struct scn_slice){bytes.data, (uint32_t)bytes.size};
-        const double before = sync_server_cpu_ns(server);
+        asker->bytes = 0;
+        const double before = sync_server_cpu_ns(&side->server);
         for (uint32_t i = 0; i < times; i++) {
-                asker.answers = 0;
+                asker->answers = 0;
                 message.as.world.request = i;
-                sync_peer_send(&asker, &message);
-                sync_run_until(&only, 1, false, on_applied, has_answer, &asker);
+                sync_peer_send(asker, &message);
+                sync_run_until(&asker, 1, false, on_applied, has_answer, asker);
         }
-        const double used = sync_server_cpu_ns(server) - before;
+        const double used = sync_server_cpu_ns(&side->server) - before;
+        *bytes_out = asker->bytes / times;
         scn_buffer_finish(&bytes);
-        sync_peer_close(&asker);
         return used / times;
+}
+
+/* What the relay uses for as many bytes, from one to one. */
+static double relay_one_ns(struct side *side, uint64_t bytes, uint32_t times)
+{
+        uint8_t *block = calloc(1, bytes);
+        struct sync_peer *receiver = &side->peers[0];
+        receiver->bytes = 0;
+        const double before = sync_server_cpu_ns(&side->server);
+        for (uint32_t i = 0; i < times && block != NULL; i++) {
+                struct wait wait = {receiver, bytes * (uint64_t)(i + 1)};
+                sync_peer_send_bytes(&side->writer, block, bytes);
+                sync_run_until(&receiver, 1, true, NULL, has_bytes, &wait);
+        }
+        free(block);
+        return (sync_server_cpu_ns(&side->server) - before) / times;
 }
 
 static void bench_questions(void)
 {
-        struct sync_server server = start(false);
+        double one[ROUNDS];
+        double many[ROUNDS];
+        double relay_one[ROUNDS];
+        double relay_many[ROUNDS];
+        uint64_t bytes;
+        start_side(&sides[0], false, 0);
+        start_side(&sides[1], true, 1);
+        for (int i = 0; i < ROUNDS; i++) {
+                one[i] = world_cpu_ns(&sides[0], 1, 1000, &bytes) / 1e3;
+                relay_one[i] = relay_one_ns(&sides[1], bytes, 1000) / 1e3;
+                many[i] = world_cpu_ns(&sides[0], 1000, 50, &bytes) / 1e6;
+                relay_many[i] = relay_one_ns(&sides[1], bytes, 50) / 1e6;
+        }
+        stop_side(&sides[0], 0);
+        stop_side(&sides[1], 1);
         scn_bench_heading("world over the socket, server CPU, one question at a time");
-        scn_bench_row("one node", world_cpu_ns(&server, 1, 3000) / 1e3, "us", 30);
-        scn_bench_row("1,000 nodes in one", world_cpu_ns(&server, 1000, 200) / 1e6, "ms", 0.3);
-        sync_server_stop(&server);
+        (void)scn_bench_median("one node", one, ROUNDS, "us", 30);
+        (void)scn_bench_median("  the relay, the same bytes", relay_one, ROUNDS, "us", SCN_BENCH_NO_BUDGET);
+        (void)scn_bench_median("1,000 nodes in one", many, ROUNDS, "ms", 0.3);
+        (void)scn_bench_median("  the relay, the same bytes", relay_many, ROUNDS, "ms", SCN_BENCH_NO_BUDGET);
 }
 
 /* --- Memory, and those that do not read --- */
 
+/* The first ones open the document, and with it a database: that is not what a client costs. */
 static void bench_idle(void)
 {
         enum {
-                IDLE = 500
+                FIRST = 50,
+                IDLE = 1000
         };
         struct sync_server server = sync_server_start(false, next_port());
         const double before = sync_server_rss_kib(&server);
-        for (uint32_t i = 0; i < IDLE; i++) {
+        double opened = before;
+        for (uint32_t i = 0; i < FIRST + IDLE; i++) {
+                opened = i == FIRST ? sync_server_rss_kib(&server) : opened;
                 sync_peer_open(&peers[i], server.port, 100 + i, false);
         }
         const double after = sync_server_rss_kib(&server);
         scn_bench_heading("memory");
         scn_bench_row("idle daemon", before / 1024, "MiB", 8);
-        scn_bench_row("a plain idle client", (after - before) / IDLE, "KiB", 4);
-        disconnect_peers(IDLE);
+        scn_bench_row("an empty document that 50 have opened", opened - before, "KiB", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("a plain idle client, of 1,000 more", (after - opened) / IDLE, "KiB", 4);
+        disconnect_peers(&sides[0], FIRST + IDLE);
         sync_server_stop(&server);
 }
 
@@ -483,17 +602,15 @@ static void on_paced(struct sync_peer *peer, const struct scn_message *message, 
 }
 
 /* 5,000 edits a second; nine observers read, the others do not. */
-static double paced_p99_us(const struct sync_server *server, struct sync_peer *writer)
+static double paced_p99_us(struct side *side)
 {
-        all[9] = writer;
         delays_count = 0;
         for (uint32_t i = 0; i < (uint32_t)(seconds * 500); i++) {
                 for (uint32_t j = 0; j < 10; j++) {
-                        sync_peer_move(writer, 2 + (i * 10 + j) % 9000, 1, (float)writer->number);
+                        sync_peer_move(&side->writer, 2 + (i * 10 + j) % 9000, 1, (float)side->writer.number);
                 }
-                sync_run(all, 10, 2e6, false, on_paced, NULL);
+                sync_run(side->all, 10, 2e6, false, on_paced, NULL);
         }
-        (void)server;
         return percentile_us(0.99);
 }
 
@@ -502,17 +619,15 @@ static void bench_slow_clients(void)
         enum {
                 SLOW = 200
         };
-        struct sync_server server = start(false);
-        struct sync_peer writer;
-        connect_peers(&server, 9);
-        sync_peer_open(&writer, server.port, 7, false);
-        const double alone = paced_p99_us(&server, &writer);
-        const double before = sync_server_rss_kib(&server);
+        struct side *side = &sides[0];
+        start_side(side, false, 9);
+        const double alone = paced_p99_us(side);
+        const double before = sync_server_rss_kib(&side->server);
         for (uint32_t i = 0; i < SLOW; i++) {
-                sync_peer_open(&peers[100 + i], server.port, 500 + i, true);
+                sync_peer_open(&peers[100 + i], side->server.port, 500 + i, true);
         }
-        const double beside = paced_p99_us(&server, &writer);
-        const double after = sync_server_rss_kib(&server);
+        const double beside = paced_p99_us(side);
+        const double after = sync_server_rss_kib(&side->server);
         scn_bench_heading("5,000 edits a second, 9 observers, and 200 that read nothing");
         scn_bench_row("answered, 99 %, without them", alone / 1e3, "ms", SCN_BENCH_NO_BUDGET);
         scn_bench_row("answered, 99 %, with them", beside / 1e3, "ms", 2 * alone / 1e3);
@@ -520,9 +635,7 @@ static void bench_slow_clients(void)
         for (uint32_t i = 0; i < SLOW; i++) {
                 sync_peer_close(&peers[100 + i]);
         }
-        disconnect_peers(9);
-        sync_peer_close(&writer);
-        sync_server_stop(&server);
+        stop_side(side, 9);
 }
 
 int main(int count, char **arguments)
@@ -541,6 +654,7 @@ int main(int count, char **arguments)
         };
         seconds = count > 1 ? strtod(arguments[1], NULL) : seconds;
         sync_pin(1);
+        sync_take_descriptors();
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
                 if (count < 3 || strcmp(arguments[2], parts[i].name) == 0) {
                         parts[i].run();

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,6 +46,14 @@ void sync_pin(int core)
         CPU_ZERO(&cores);
         CPU_SET((size_t)core, &cores);
         (void)sched_setaffinity(0, sizeof cores, &cores); /* one core only: then both share it */
+}
+
+void sync_take_descriptors(void)
+{
+        struct rlimit limit;
+        need(getrlimit(RLIMIT_NOFILE, &limit) == 0, "getrlimit");
+        limit.rlim_cur = limit.rlim_max;
+        need(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
 }
 
 /* --- Servers --- */
@@ -161,12 +170,30 @@ void sync_peer_connect(struct sync_peer *peer, uint16_t port)
         need(peer->descriptor >= 0 && connect(peer->descriptor, (const struct sockaddr *)&address, sizeof address) == 0,
                 "connect");
         (void)setsockopt(peer->descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        scn_buffer_init(&peer->gathered, 1u << 20);
         scn_frame_reader_init(&peer->reader);
         peer->reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
 }
 
+/* The peers looked at last: to watch a thousand anew for each edit would cost more than all the rest. */
+static struct {
+        int set; /* -1: none */
+        size_t count;
+        struct sync_peer *peers[SYNC_PEERS_MAX];
+} watched = {.set = -1};
+
+static void forget_watched(void)
+{
+        if (watched.set >= 0) {
+                (void)close(watched.set);
+                watched.set = -1;
+        }
+}
+
 void sync_peer_close(struct sync_peer *peer)
 {
+        forget_watched();
+        scn_buffer_finish(&peer->gathered);
         (void)close(peer->descriptor);
         scn_frame_reader_finish(&peer->reader);
 }
@@ -193,9 +220,19 @@ void sync_peer_send(struct sync_peer *peer, const struct scn_message *message)
         need(scn_message_encode(message, &payload) == SCN_OK && scn_frame_append_head(&frame, payload.size) == SCN_OK &&
                         scn_buffer_append(&frame, payload.data, payload.size) == SCN_OK,
                 "encode");
-        sync_peer_send_bytes(peer, frame.data, frame.size);
+        if (peer->is_gathering) {
+                need(scn_buffer_append(&peer->gathered, frame.data, frame.size) == SCN_OK, "memory");
+        } else {
+                sync_peer_send_bytes(peer, frame.data, frame.size);
+        }
         scn_buffer_finish(&payload);
         scn_buffer_finish(&frame);
+}
+
+void sync_peer_flush(struct sync_peer *peer)
+{
+        sync_peer_send_bytes(peer, peer->gathered.data, peer->gathered.size);
+        scn_buffer_reset(&peer->gathered);
 }
 
 void sync_peer_view(struct sync_peer *peer)
@@ -309,17 +346,29 @@ static void read_peer(struct sync_peer *peer, bool is_raw, sync_message_fn on_me
                 if (!is_raw) {
                         take_bytes(peer, bytes, (size_t)size, on_message, data);
                 }
+                if (peer->gathered.size > 0) {
+                        sync_peer_flush(peer);
+                }
         }
 }
 
 static int watch(struct sync_peer **peers, size_t count)
 {
+        need(count <= SYNC_PEERS_MAX, "too many peers");
+        if (watched.set >= 0 && watched.count == count &&
+                memcmp(watched.peers, peers, count * sizeof(struct sync_peer *)) == 0) {
+                return watched.set;
+        }
+        forget_watched();
         const int set = epoll_create1(EPOLL_CLOEXEC);
         need(set >= 0, "epoll");
         for (size_t i = 0; i < count; i++) {
                 struct epoll_event event = {.events = EPOLLIN, .data.ptr = peers[i]};
                 need(epoll_ctl(set, EPOLL_CTL_ADD, peers[i]->descriptor, &event) == 0, "epoll");
         }
+        watched.set = set;
+        watched.count = count;
+        memcpy(watched.peers, peers, count * sizeof(struct sync_peer *));
         return set;
 }
 
@@ -340,7 +389,6 @@ void sync_run(
         for (double now = sync_now_ns(); now < until; now = sync_now_ns()) {
                 wait_once(set, is_raw, on_message, data, (int)((until - now) / 1e6));
         }
-        (void)close(set);
 }
 
 void sync_run_until(struct sync_peer **peers, size_t count, bool is_raw, sync_message_fn on_message,
@@ -352,5 +400,4 @@ void sync_run_until(struct sync_peer **peers, size_t count, bool is_raw, sync_me
                 need(sync_now_ns() < until, "nothing comes for a minute");
                 wait_once(set, is_raw, on_message, data, 100);
         }
-        (void)close(set);
 }

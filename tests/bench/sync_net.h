@@ -33,14 +33,20 @@ struct sync_peer {
         struct scn_frame_reader reader;
         uint64_t bytes; /* received */
         uint64_t deltas;
-        uint64_t answers; /* of edits and questions */
-        uint64_t number;  /* of the last edit sent */
-        bool has_joined;  /* the whole view has come */
+        uint64_t answers;  /* of edits and questions */
+        uint64_t number;   /* of the last edit sent */
+        bool has_joined;   /* the whole view has come */
+        bool is_gathering; /* what it sends while messages are handled goes out when all that came is handled */
+        struct scn_buffer gathered;
         /* Edits under way, for their delays: when each was sent. */
         double sent_ns[1024];
 };
 
+#define SYNC_PEERS_MAX 1100u
+
 double sync_now_ns(void); /* wall time */
+/* As many descriptors as may be: of two servers' peers. */
+void sync_take_descriptors(void);
 void sync_pin(int core);
 
 void sync_peer_connect(struct sync_peer *peer, uint16_t port);
@@ -56,6 +62,8 @@ void sync_peer_move(struct sync_peer *peer, scn_node_id first, uint32_t count, f
 
 /* What is called for each message that comes; NULL: only counted. */
 typedef void (*sync_message_fn)(struct sync_peer *peer, const struct scn_message *message, void *data);
+/* Sends what was gathered. */
+void sync_peer_flush(struct sync_peer *peer);
 /* Reads what comes to any of the peers for so long. `is_raw`: bytes are counted, not read. */
 void sync_run(
         struct sync_peer **peers, size_t count, double for_ns, bool is_raw, sync_message_fn on_message, void *data);

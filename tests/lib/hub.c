@@ -57,9 +57,8 @@ static void log_text(void *data, enum scn_log_level level, const char *text)
         hub->warnings_logged += level == SCN_LOG_WARNING;
 }
 
-void hub_restart(struct hub *hub)
+static enum scn_error create(struct hub *hub, char problem[SCN_PROBLEM_BYTES])
 {
-        char problem[SCN_PROBLEM_BYTES];
         const struct scn_server_options options = {
                 .data_path = hub->path,
                 .agent = "hub",
@@ -77,8 +76,19 @@ void hub_restart(struct hub *hub)
                 .log = log_text,
                 .data = hub,
         };
-        const enum scn_error error = scn_server_create(&options, &hub->server, problem);
-        cr_assert_eq(error, SCN_OK, "%s", problem);
+        return scn_server_create(&options, &hub->server, problem);
+}
+
+void hub_restart(struct hub *hub)
+{
+        char problem[SCN_PROBLEM_BYTES];
+        cr_assert_eq(create(hub, problem), SCN_OK, "%s", problem);
+}
+
+bool hub_try_restart(struct hub *hub)
+{
+        char problem[SCN_PROBLEM_BYTES];
+        return create(hub, problem) == SCN_OK;
 }
 
 void hub_start(struct hub *hub)
@@ -90,19 +100,27 @@ void hub_start(struct hub *hub)
         hub_restart(hub);
 }
 
+bool hub_step(struct hub *hub)
+{
+        scn_server_turn(hub->server);
+        if (hub->jobs_count == 0) {
+                return false;
+        }
+        struct scn_job *job = hub->jobs[0];
+        hub->jobs_count--;
+        memmove(&hub->jobs[0], &hub->jobs[1], hub->jobs_count * sizeof hub->jobs[0]);
+        job->run(job);
+        hub->utc_us += 100;
+        job->done(job);
+        return true;
+}
+
 void hub_run(struct hub *hub)
 {
         for (int i = 0; i < 100000; i++) {
-                scn_server_turn(hub->server);
-                if (hub->jobs_count == 0) {
+                if (!hub_step(hub)) {
                         return;
                 }
-                struct scn_job *job = hub->jobs[0];
-                hub->jobs_count--;
-                memmove(&hub->jobs[0], &hub->jobs[1], hub->jobs_count * sizeof hub->jobs[0]);
-                job->run(job);
-                hub->utc_us += 100;
-                job->done(job);
         }
         cr_assert(false, "the server never comes to rest");
 }

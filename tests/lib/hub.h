@@ -33,8 +33,12 @@ struct hub {
 /* Starts on a fresh directory, or again on the one that is there. */
 void hub_start(struct hub *hub);
 void hub_restart(struct hub *hub);
+/* The same where the disk may refuse; false: it has. */
+bool hub_try_restart(struct hub *hub);
 /* Ends the server in an orderly way and removes the directory. */
 void hub_finish(struct hub *hub);
+/* A turn and one job; false: there was none. */
+bool hub_step(struct hub *hub);
 /* Runs jobs and turns until nothing is left to do. */
 void hub_run(struct hub *hub);
 /* Like a kill: nothing is flushed, sessions are gone. What was submitted and has not run never runs. */

@@ -447,7 +447,7 @@ static const struct deed_row {
         uint32_t weight;
         void (*deed)(struct sim_author *author);
 } deed_rows[] = {
-        {480, do_edit},
+        {440, do_edit},
         {100, do_long_edit},
         {30, do_burst},
         {40, do_undo},
@@ -456,6 +456,8 @@ static const struct deed_row {
         {10, do_ask_again},
         {15, do_replay},
         {60, do_ask},
+        {30, sim_do_past},
+        {10, sim_do_restore},
         {2, do_kick},
         {18, do_leave},
         {5, do_restart},

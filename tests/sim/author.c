@@ -85,6 +85,7 @@ void sim_on_answer(struct scn_client *client, const struct scn_answer *answer, v
         sim->requests_due--;
         wish->state = answer->failure == NULL ? SIM_WISH_ACKED : SIM_WISH_REFUSED;
         uint8_t digest[16];
+        sim_past_hear_digest(wish, answer);
         if (wish->must_match &&
                 (answer->failure != NULL || !scn_answer_digest(answer, digest) ||
                         memcmp(digest, wish->expected, sizeof digest) != 0)) {

@@ -278,7 +278,10 @@ static void note_place(struct places *places, const struct scn_journal_transacti
         }
         if (place != NULL && (record->kind == SCN_OP_MOVE || record->kind == SCN_OP_REMOVE)) {
                 *place = places->places[--places->count];
-        } else if (record->kind == SCN_OP_ADD && place == NULL && op->parent.kind == SCN_REF_UID) {
+        } else if (record->kind == SCN_OP_ADD && place != NULL) {
+                *place = places->places[--places->count]; /* it had gone with its parent, and comes back elsewhere */
+                note_place(places, transaction, record, op);
+        } else if (record->kind == SCN_OP_ADD && op->parent.kind == SCN_REF_UID) {
                 const bool is_good = scn_grow((void **)&places->places, &places->capacity, sizeof *places->places,
                         places->count + 1, SIZE_MAX);
                 SCN_ASSERT(is_good);

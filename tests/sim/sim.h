@@ -12,6 +12,7 @@
  *   author.c     clients and what they are told    action.c    the table of what authors do
  *   live.c       what they show, drag and lock     claim.c     locks, as a peer may rely on them
  *   raw.c        views that the library has not    inside.c    what the server has of all these
+ *   past.c       what they do with the past
  *   weather.c    the table of what befalls all     verify.c    what must hold at the end
  *   store*.c     the disk                          run.c       one seed, from beginning to end
  *
@@ -134,6 +135,9 @@ struct sim_wish {
         bool was_lost;   /* stored, and gone with a disk put back */
         bool must_match; /* request: for a digest, which is to be this: */
         uint8_t expected[16];
+        /* A request for a digest: of this revision; a restore: of the whole document to this one. 0: neither. */
+        scn_revision past;
+        uint32_t history; /* request: that of the disk when it was made */
         enum sim_wish_state state;
         uint64_t edit;   /* the library's */
         uint64_t number; /* the wire's */
@@ -406,6 +410,15 @@ struct sim_wish *sim_claim_wish(const struct sim_link *link, uint64_t number);
 /* No edit may have written what another author surely had locked. */
 void sim_claim_verify(struct sim *sim, uint32_t document, const struct sim_document *stored);
 void sim_claims_free(struct sim *sim);
+
+/* --- past.c --- */
+void sim_do_restore(struct sim_author *author);
+void sim_do_past(struct sim_author *author);
+/* As the journal has it. */
+struct scn_digest sim_past_digest(const struct sim_document *document, scn_revision revision, uint32_t mask);
+void sim_past_hear_digest(const struct sim_wish *wish, const struct scn_answer *answer);
+/* The transaction has the digest of what it was to bring back. */
+void sim_past_verify_restore(const struct sim_wish *wish, const struct sim_document *document, scn_revision revision);
 
 /* --- raw.c --- */
 void sim_raw_open(struct sim_author *author, struct scn_uid root, uint32_t mask);

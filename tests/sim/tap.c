@@ -101,7 +101,8 @@ static void hear_up(struct sim_link *link, const struct scn_message *message)
                 break;
         case SCN_MESSAGE_undo:
         case SCN_MESSAGE_redo:
-                add(&link->edits, message->as.undo.number); /* the first field of both */
+        case SCN_MESSAGE_restore:
+                add(&link->edits, message->as.undo.number); /* the first field of all three */
                 hear_edit(link, message->as.undo.number);
                 break;
         case SCN_MESSAGE_lock:

@@ -29,15 +29,6 @@ static struct scn_digest digest_of(const struct sim_view *view)
         return scn_digests_combine(&digests, mirror->mask);
 }
 
-static struct scn_digest stored_digest(const struct sim_document *document, scn_revision revision, uint32_t mask)
-{
-        struct scn_digests digests;
-        const struct scn_slice stored = document->transactions[revision - 1]->transaction.digest;
-        SCN_ASSERT(stored.size == sizeof digests);
-        memcpy(&digests, stored.data, sizeof digests);
-        return scn_digests_combine(&digests, mask);
-}
-
 void sim_verify_view(const struct sim_view *view, bool is_thorough)
 {
         const struct sim_author *author = view->author;
@@ -54,7 +45,7 @@ void sim_verify_view(const struct sim_view *view, bool is_thorough)
                         (unsigned long long)mirror->cursor);
         }
         if (scn_uid_is_none(view->root) && mirror->cursor > 0) {
-                if (!is_same(digest_of(view), stored_digest(document, mirror->cursor, mirror->mask))) {
+                if (!is_same(digest_of(view), sim_past_digest(document, mirror->cursor, mirror->mask))) {
                         sim_fail(sim, "author %u, mask %x: at revision %llu the replica is not what was stored",
                                 author->index, mirror->mask, (unsigned long long)mirror->cursor);
                 }
@@ -233,17 +224,18 @@ static void verify_records(
         }
 }
 
-static void verify_transaction(
-        struct sim *sim, uint32_t document, const struct scn_journal_transaction *transaction, struct scn_ops *ops)
+static void verify_transaction(struct sim *sim, uint32_t number, const struct sim_document *document,
+        const struct scn_journal_transaction *transaction, struct scn_ops *ops)
 {
         const uint32_t marker = transaction->cause == 0 ? marker_of(sim, transaction, ops) : 0;
-        struct sim_wish *wish = find_wish(sim, document, transaction, marker);
+        struct sim_wish *wish = find_wish(sim, number, transaction, marker);
         const unsigned long long revision = transaction->revision;
         if (wish == NULL) {
                 sim_fail(sim, "revision %llu is nobody's", revision);
         }
         wish->stored++;
         verify_records(sim, wish, transaction);
+        sim_past_verify_restore(wish, document, transaction->revision);
         if (wish->number != transaction->number) {
                 sim_fail(sim, "revision %llu, edit %u, has the number %llu and not %llu", revision, wish->marker,
                         (unsigned long long)transaction->number, (unsigned long long)wish->number);
@@ -260,7 +252,7 @@ void sim_verify_journal(struct sim *sim)
         for (uint32_t i = 0; i < sim->climate.documents_count; i++) {
                 const struct sim_document *document = sim_host_document(sim, i);
                 for (size_t k = 0; document != NULL && k < document->transactions_count; k++) {
-                        verify_transaction(sim, i, &document->transactions[k]->transaction, &ops);
+                        verify_transaction(sim, i, document, &document->transactions[k]->transaction, &ops);
                 }
                 if (document != NULL) {
                         sim_claim_verify(sim, i, document);

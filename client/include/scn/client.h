@@ -532,6 +532,9 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_log(
         struct scn_client *client, const struct scn_request *request, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_documents(
         struct scn_client *client, scn_answer_fn callback, void *data);
+/* The same with what state each is in, which scn_answer_document_state() reads. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_document_states(
+        struct scn_client *client, scn_answer_fn callback, void *data);
 /* action: "create", "delete", "undelete", "rename" (to: the new name, else NULL). */
 SCN_API SCN_NODISCARD enum scn_error scn_client_manage(struct scn_client *client, const char *action,
         const char *document, const char *to, scn_answer_fn callback, void *data);
@@ -553,6 +556,26 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_blame(
         struct scn_client *client, struct scn_target node, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_tags(struct scn_client *client, scn_answer_fn callback, void *data);
 SCN_API SCN_NODISCARD enum scn_error scn_client_backup(struct scn_client *client, scn_answer_fn callback, void *data);
+/* A document's file that is to become a document of the server (`scenectl restore-file`). */
+struct scn_file {
+        size_t size;
+        const char *document; /* the name it is to have */
+        uint64_t bytes;
+        bool replaces; /* a document that has the name goes to the trash, and its sessions end */
+};
+
+#define SCN_FILE_INIT                                                                                                  \
+        {                                                                                                              \
+                .size = sizeof(struct scn_file)                                                                        \
+        }
+
+/* Gives the next bytes of a file: how many, at most `size`; 0 or less: there are no more. */
+typedef int64_t (*scn_read_fn)(void *data, uint8_t *bytes_out, size_t size);
+
+/* `read` is called now, and from within dispatch until `callback`, which has the same data, is called without has_more.
+ * Nothing of it is there before the server has verified all of it. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_restore_file(
+        struct scn_client *client, const struct scn_file *file, scn_read_fn read, scn_answer_fn callback, void *data);
 /* Keeps other authors from editing these nodes, all or none; `lock` may be NULL. After a reconnect the locks of the
  * session before last some seconds: lock again to keep them. The failure "locked" says in its text whose they are. */
 SCN_API SCN_NODISCARD enum scn_error scn_client_lock(struct scn_client *client, const struct scn_target *nodes,
@@ -588,6 +611,16 @@ struct scn_world {
 SCN_API bool scn_answer_tree(const struct scn_answer *answer, size_t *at, struct scn_tree_node *node_out);
 SCN_API bool scn_answer_world(const struct scn_answer *answer, size_t *at, struct scn_world *world_out);
 SCN_API bool scn_answer_document(const struct scn_answer *answer, size_t *at, struct scn_slice *name_out);
+/* A document's uid, last revision and newest epoch: two files that agree in these are the same document. */
+struct scn_document_state {
+        struct scn_slice name;
+        struct scn_slice code; /* data == NULL: all is well; else the word of an error, and nothing below is known */
+        struct scn_uid uid;
+        scn_revision rev;
+        uint8_t epoch[8];
+};
+SCN_API bool scn_answer_document_state(
+        const struct scn_answer *answer, size_t *at, struct scn_document_state *state_out);
 SCN_API bool scn_answer_digest(const struct scn_answer *answer, uint8_t digest_out[16]);
 
 /* --- The socket --- */

@@ -239,6 +239,14 @@ static void give_names(struct talk *talk)
         hear(talk, "answer/fork");
 }
 
+static void bring_files(struct talk *talk)
+{
+        say(talk, "adopt");
+        hear(talk, "answer/adopt");
+        say(talk, "adopt/last");
+        hear(talk, "failed/adopt");
+}
+
 /* Bob edits what Ann has locked, under the number that his client has not used yet. */
 static void be_locked_out(struct talk *talk, struct peer *bob)
 {
@@ -284,6 +292,7 @@ SCN_TEST(golden, is_what_a_server_says)
         be_refused(&talk, &bob);
         ask_about_the_rest(&talk, &bob);
         give_names(&talk);
+        bring_files(&talk);
         peer_close(&bob);
         peer_close(&talk.peer);
         hub_finish(&talk.hub);

@@ -123,7 +123,7 @@ SCN_TEST(restore, that_cannot_be_is_refused_and_uses_its_number)
                 scn_node_id node;
                 const char *code;
         } cases[] = {{"9", 0, "future"}, {"never", 0, "no_tag"}, {"2026-13-31T12:00:00Z", 0, "bad_time"},
-                {"2", 77, "no_node"}, {"3", 3, "gone"}, {"0", 2, "no_node"}};
+                {"2026-02-30T12:00:00Z", 0, "bad_time"}, {"2", 77, "no_node"}, {"3", 3, "gone"}, {"0", 2, "no_node"}};
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
                 send(&stage.ann, ++stage.ann.number, cases[i].at, cases[i].node);
                 peer_expect_code(&stage.ann, SCN_MESSAGE_refused, cases[i].code);

@@ -257,6 +257,25 @@ SCN_TEST(storage_catalogue, moves_what_a_dead_process_left_in_the_write_ahead_fi
         scn_test_storage_finish(&test);
 }
 
+/* Its document was removed by hand, or the file is what a killed process has left of one that moved. */
+SCN_TEST(storage_catalogue, takes_no_write_ahead_file_that_lies_about_for_that_of_a_new_document)
+{
+        struct scn_test_storage test;
+        char from[512], to[512], command[2200];
+
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 20, &small, NULL));
+        snprintf(from, sizeof from, "%s", scn_test_storage_file(&test, "island.scene-wal"));
+        snprintf(to, sizeof to, "%s", scn_test_storage_file(&test, "reef.scene-wal"));
+        snprintf(command, sizeof command, "cp %s %s", from, to);
+        cr_assert_eq(system(command), 0);
+        scn_journal_close(journal);
+        make(&test, "reef", 0);
+        cr_assert_eq(revisions_of(&test, "reef"), 0);
+        scn_test_storage_finish(&test);
+}
+
 static enum scn_error come_and_go(void *data)
 {
         struct scn_test_storage *test = data;

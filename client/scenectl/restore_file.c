@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* restore-file: a backup becomes a document of the server. */
+
+#include "client/scenectl/ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct restoring {
+        struct scn_ctl *ctl;
+        int fd;
+        int error; /* errno of a read that failed */
+};
+
+static int64_t read_part(void *data, uint8_t *bytes_out, size_t size)
+{
+        struct restoring *restoring = data;
+        while (true) {
+                const ssize_t count = read(restoring->fd, bytes_out, size);
+                if (count >= 0 || errno != EINTR) {
+                        restoring->error = count < 0 ? errno : restoring->error;
+                        return count;
+                }
+        }
+}
+
+static void on_answer(struct scn_client *client, const struct scn_answer *answer, void *data)
+{
+        struct restoring *restoring = data;
+        struct scn_ctl *ctl = restoring->ctl;
+        if (answer->failure == NULL && !answer->has_more && ctl->is_json) {
+                scn_ctl_begin_line(ctl);
+                scn_ctl_put_members(ctl, answer->body);
+                scn_ctl_end_line(ctl);
+        } else if (answer->failure == NULL && !answer->has_more) {
+                scn_ctl_print_members(answer->body, ", ");
+                scn_ctl_print("\n");
+        }
+        scn_ctl_on_done(client, answer, ctl);
+}
+
+static void fail(struct scn_ctl *ctl, const char *path, int error_number)
+{
+        struct scn_failure failure = {.has_op = false};
+        (void)snprintf(failure.code, sizeof failure.code, "not_readable");
+        (void)snprintf(failure.text, sizeof failure.text, "%.200s: %.100s", path, strerror(error_number));
+        scn_ctl_fail(ctl, &failure);
+}
+
+static void restore(struct restoring *restoring, const struct scn_file *file, const char *path)
+{
+        struct scn_ctl *ctl = restoring->ctl;
+        if (!scn_ctl_open(ctl, NULL)) {
+                return;
+        }
+        const enum scn_error error = scn_client_restore_file(ctl->client, file, read_part, on_answer, restoring);
+        if (error != SCN_OK) {
+                (void)scn_ctl_refuse(ctl, error);
+                return;
+        }
+        (void)scn_ctl_wait(ctl);
+        if (restoring->error != 0) {
+                fail(ctl, path, restoring->error);
+        }
+}
+
+int scn_ctl_run_restore_file(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
+{
+        const char *path = arguments->values[1];
+        struct restoring restoring = {.ctl = ctl};
+        struct scn_file file = SCN_FILE_INIT;
+        struct stat status;
+        restoring.fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (restoring.fd < 0 || fstat(restoring.fd, &status) != 0) {
+                fail(ctl, path, errno);
+                return ctl->code;
+        }
+        if (!S_ISREG(status.st_mode)) {
+                fail(ctl, path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+        } else {
+                file.document = arguments->values[0];
+                file.bytes = (uint64_t)status.st_size;
+                file.replaces = arguments->options[SCN_CTL_OPTION_replace] != NULL;
+                restore(&restoring, &file, path);
+        }
+        (void)close(restoring.fd);
+        return ctl->code;
+}

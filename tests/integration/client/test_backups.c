@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE
+
+/* scenectl backup --all and restore-file, with the real daemon. */
+
+#include "tests/lib/caller.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/serve.h"
+#include "tests/lib/storage.h"
+#include "tests/lib/test.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_BYTES 200
+
+static void path_in(const struct serve *serve, const char *name, char path_out[PATH_BYTES])
+{
+        (void)snprintf(path_out, PATH_BYTES, "%s/%s", serve->daemon.folder, name);
+}
+
+/* Runs scenectl, which must end so and print this somewhere. */
+#define EXPECT(serve, code, text, ...)                                                                                 \
+        do {                                                                                                           \
+                char *said;                                                                                            \
+                const int got = serve_scenectl(serve, &said, __VA_ARGS__, NULL);                                       \
+                cr_assert_eq(got, code, "%s", said);                                                                   \
+                cr_assert_not_null(strstr(said, text), "%s", said);                                                    \
+                scn_free(said);                                                                                        \
+        } while (0)
+
+static uint32_t count_lines_with(const char *output, const char *text)
+{
+        uint32_t count = 0;
+        for (const char *at = output; (at = strstr(at, text)) != NULL; at++) {
+                count++;
+        }
+        return count;
+}
+
+static char *back_up_all(const struct serve *serve, const char *folder, int code)
+{
+        char *output;
+        const int got = serve_scenectl(serve, &output, "backup", "--all", folder, NULL);
+        cr_assert_eq(got, code, "%s", output);
+        return output;
+}
+
+static uint32_t count_files(const char *folder)
+{
+        DIR *directory = opendir(folder);
+        struct dirent *entry;
+        uint32_t count = 0;
+        cr_assert_not_null(directory);
+        while ((entry = readdir(directory)) != NULL) {
+                count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+        }
+        (void)closedir(directory);
+        return count;
+}
+
+SCN_TEST_WITH(backups, of_all_documents_are_made_anew_only_where_something_has_changed, .timeout = 60)
+{
+        struct serve serve;
+        char folder[PATH_BYTES];
+        char file[PATH_BYTES];
+        struct stat status;
+        serve_begin(&serve);
+        path_in(&serve, "copies", folder);
+        EXPECT(&serve, 0, "levels/one", "create", "levels/one");
+        EXPECT(&serve, 0, "island", "create", "island");
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Boat");
+        char *output = back_up_all(&serve, folder, 0);
+        cr_assert_eq(count_lines_with(output, "\"copied\":true"), 2, "%s", output);
+        scn_free(output);
+        output = back_up_all(&serve, folder, 0);
+        cr_assert_eq(count_lines_with(output, "\"copied\":false"), 2, "%s", output);
+        scn_free(output);
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Buoy");
+        output = back_up_all(&serve, folder, 0);
+        cr_assert_eq(count_lines_with(output, "\"copied\":true"), 1, "%s", output);
+        cr_assert_not_null(strstr(output, "{\"doc\":\"levels/one\",\"file\""), "%s", output);
+        scn_free(output);
+        /* Nothing but the two files, for their owner alone. */
+        cr_assert_eq(count_files(folder), 2);
+        path_in(&serve, "copies/levels%2Fone.scene", file);
+        cr_assert_eq(stat(file, &status), 0);
+        cr_assert_eq(status.st_mode & 0777, 0600);
+        path_in(&serve, "copies/island.scene", file);
+        EXPECT(&serve, 0, "\"rev\":2", "verify", file);
+        serve_finish(&serve);
+}
+
+/* A restart begins an epoch: who resumes must not meet a copy that does not list it. */
+SCN_TEST_WITH(backups, are_made_anew_when_another_epoch_has_begun, .timeout = 60)
+{
+        struct serve serve;
+        char folder[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "copies", folder);
+        EXPECT(&serve, 0, "island", "create", "island");
+        scn_free(back_up_all(&serve, folder, 0));
+        cr_assert_eq(scn_daemon_stop(&serve.daemon), 0);
+        serve_start(&serve);
+        char *output = back_up_all(&serve, folder, 0);
+        cr_assert_not_null(strstr(output, "\"copied\":false"), "%s", output);
+        scn_free(output);
+        EXPECT(&serve, 0, "rev", "info", "island");
+        output = back_up_all(&serve, folder, 0);
+        cr_assert_not_null(strstr(output, "\"copied\":true"), "%s", output);
+        scn_free(output);
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(backups, of_others_are_made_when_one_fails, .timeout = 60)
+{
+        struct serve serve;
+        char folder[PATH_BYTES];
+        char file[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "copies", folder);
+        path_in(&serve, "data/broken.scene", file);
+        FILE *broken = fopen(file, "w");
+        cr_assert_geq(fputs("no document", broken), 0);
+        cr_assert_eq(fclose(broken), 0);
+        EXPECT(&serve, 0, "atoll", "create", "atoll");
+        EXPECT(&serve, 0, "island", "create", "island");
+        char *output = back_up_all(&serve, folder, 1);
+        cr_assert_eq(count_lines_with(output, "\"copied\":true"), 2, "%s", output);
+        cr_assert_not_null(strstr(output, "{\"doc\":\"broken\",\"error\":\"not_a_document\""), "%s", output);
+        scn_free(output);
+        cr_assert_eq(count_files(folder), 2);
+        serve_finish(&serve);
+}
+
+/* --- While somebody writes as fast as it goes --- */
+
+struct writer {
+        pthread_t thread;
+        struct serve *serve;
+        _Atomic uint64_t acknowledged;
+        atomic_bool shall_stop;
+};
+
+static void *write_on(void *data)
+{
+        struct writer *writer = data;
+        struct caller caller;
+        uint64_t sent = 0;
+        caller_begin(&caller, serve_connect(writer->serve, SERVE_TCP), 1, "ann");
+        (void)caller_open(&caller, "busy");
+        while (!atomic_load(&writer->shall_stop) || sent > writer->acknowledged) {
+                while (!atomic_load(&writer->shall_stop) && sent < writer->acknowledged + 64) {
+                        struct scn_op op = scene_translate(1, (float)sent, 0, 0);
+                        caller_edit(&caller, ++sent, &op, 1);
+                }
+                (void)caller_expect(&caller, SCN_MESSAGE_applied);
+                writer->acknowledged++;
+        }
+        caller_end(&caller);
+        return NULL;
+}
+
+SCN_TEST_WITH(backups, of_all_under_load_are_whole_and_have_what_was_acknowledged, .timeout = 120)
+{
+        struct serve serve;
+        struct writer writer = {.serve = &serve};
+        char folder[PATH_BYTES];
+        char file[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "copies", folder);
+        path_in(&serve, "copies/busy.scene", file);
+        EXPECT(&serve, 0, "calm", "create", "calm");
+        EXPECT(&serve, 0, "busy", "create", "busy");
+        cr_assert_eq(pthread_create(&writer.thread, NULL, write_on, &writer), 0);
+        for (uint32_t i = 0; i < 3; i++) {
+                const uint64_t wanted = atomic_load(&writer.acknowledged) + 2000;
+                while (atomic_load(&writer.acknowledged) < wanted) {
+                        (void)usleep(1000);
+                }
+                const uint64_t before = atomic_load(&writer.acknowledged);
+                char *output = back_up_all(&serve, folder, 0);
+                cr_assert_eq(count_lines_with(output, "\"copied\":true"), i == 0 ? 2 : 1, "%s", output);
+                scn_free(output);
+                cr_assert_geq((uint64_t)scn_test_sql(file, "SELECT max(rev) FROM transactions"), before);
+                EXPECT(&serve, 0, "\"ok\":true", "verify", file);
+        }
+        atomic_store(&writer.shall_stop, true);
+        cr_assert_eq(pthread_join(writer.thread, NULL), 0);
+        serve_finish(&serve);
+}
+
+/* --- restore-file --- */
+
+static void digest_of(const struct serve *serve, const char *document, char digest_out[160])
+{
+        char *output;
+        cr_assert_eq(serve_scenectl(serve, &output, "digest", document, NULL), 0);
+        (void)snprintf(digest_out, 160, "%.159s", output);
+        scn_free(output);
+}
+
+SCN_TEST_WITH(restore_file, brings_a_backup_back_beside_and_in_the_place_of_what_is_there, .timeout = 60)
+{
+        struct serve serve;
+        char file[PATH_BYTES];
+        char then[160];
+        char now[160];
+        serve_begin(&serve);
+        path_in(&serve, "one.scene", file);
+        EXPECT(&serve, 0, "\"rev\":1", "import", "island", SCN_TEST_SOURCE_DIR "/deploy/quickstart-scene.gltf");
+        digest_of(&serve, "island", then);
+        EXPECT(&serve, 0, "bytes", "backup", "island", file);
+        EXPECT(&serve, 0, "rev", "rm", "island", "/Boat");
+        EXPECT(&serve, 0, "{\"doc\":\"beside\",\"rev\":1,\"digest\"", "restore-file", "beside", file);
+        digest_of(&serve, "beside", now);
+        cr_assert_str_eq(now, then);
+        EXPECT(&serve, 1, "document_exists", "restore-file", "island", file);
+        EXPECT(&serve, 0, "\"rev\":1", "restore-file", "island", file, "--replace");
+        digest_of(&serve, "island", now);
+        cr_assert_str_eq(now, then);
+        serve_finish(&serve);
+}
+
+static void expect_refused(struct serve *serve, const char *bytes, size_t size, const char *code)
+{
+        char file[PATH_BYTES];
+        path_in(serve, "bad.scene", file);
+        FILE *bad = fopen(file, "wb");
+        cr_assert_eq(fwrite(bytes, 1, size, bad), size);
+        cr_assert_eq(fclose(bad), 0);
+        EXPECT(serve, 1, code, "restore-file", "island", file, "--replace");
+}
+
+SCN_TEST_WITH(restore_file, refuses_what_is_damaged_cut_short_foreign_or_newer_and_changes_nothing, .timeout = 60)
+{
+        static char bytes[1u << 20];
+        struct serve serve;
+        char file[PATH_BYTES];
+        char before[160];
+        char after[160];
+        serve_begin(&serve);
+        path_in(&serve, "good.scene", file);
+        EXPECT(&serve, 0, "\"rev\":1", "import", "island", SCN_TEST_SOURCE_DIR "/deploy/quickstart-scene.gltf");
+        EXPECT(&serve, 0, "bytes", "backup", "island", file);
+        digest_of(&serve, "island", before);
+        FILE *good = fopen(file, "rb");
+        const size_t size = fread(bytes, 1, sizeof bytes, good);
+        cr_assert_eq(fclose(good), 0);
+        cr_assert_gt(size, 60000);
+        expect_refused(&serve, bytes, size - 8192, "corrupt");
+        expect_refused(&serve, "nothing of the kind", 19, "not_a_document");
+        expect_refused(&serve, "", 0, "not_a_document");
+        bytes[61] = 7;
+        expect_refused(&serve, bytes, size, "newer_format");
+        bytes[61] = 0;
+        char *boat = memmem(bytes, size, "Lantern", 7);
+        cr_assert_not_null(boat);
+        *boat = 'l';
+        expect_refused(&serve, bytes, size, "corrupt");
+        digest_of(&serve, "island", after);
+        cr_assert_str_eq(after, before);
+        EXPECT(&serve, 1, "not_readable", "restore-file", "x", "/nonexistent/file");
+        serve_finish(&serve);
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+#include "server/adopt.h"
+#include "server/core.h"
+#include "tests/lib/held.h"
+#include "tests/lib/hub.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/storage.h"
+#include "tests/lib/test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_BYTES 40000u
+
+/* A server with "island" of five revisions, and a copy of its file as it was at three. */
+struct world {
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        uint8_t *file;
+        uint32_t size;
+        struct scn_digest digest;
+};
+
+/* Starts the server anew, so that nothing is open, beside a file that is no document. */
+static void start_anew(struct world *world)
+{
+        char path[96];
+        if (world->ann.session != NULL) {
+                peer_close(&world->ann);
+        }
+        peer_close(&world->bob);
+        hub_stop(&world->hub);
+        (void)snprintf(path, sizeof path, "%s/foreign.scene", world->hub.path);
+        FILE *file = fopen(path, "wb");
+        cr_assert_geq(fputs("this is no document, and never was one", file), 0);
+        cr_assert_eq(fclose(file), 0);
+        hub_restart(&world->hub);
+        peer_open(&world->bob, &world->hub, 2, "bob", "other");
+}
+
+static void edit(struct peer *peer, uint32_t uid)
+{
+        struct scn_op op = scene_add(1, uid, "node");
+        peer_edit(peer, &op, 1);
+        (void)peer_expect(peer, SCN_MESSAGE_applied);
+}
+
+static void take_backup(struct world *world)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_backup);
+        message.as.backup.request = 1;
+        peer_send(&world->ann, &message);
+        world->file = malloc(4u << 20);
+        do {
+                message = peer_expect(&world->ann, SCN_MESSAGE_answer);
+                struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+                const struct scn_slice part = scn_unpack_bin(&unpacker, UINT32_MAX);
+                memcpy(world->file + world->size, part.data, part.size);
+                world->size += part.size;
+        } while (message.as.answer.more);
+}
+
+static void begin(struct world *world)
+{
+        *world = (struct world){.size = 0};
+        hub_start(&world->hub);
+        peer_open(&world->ann, &world->hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < 3; i++) {
+                edit(&world->ann, 50 + i);
+        }
+        world->digest = ask_digest(&world->ann);
+        take_backup(world);
+        edit(&world->ann, 60);
+        edit(&world->ann, 61);
+        peer_open(&world->bob, &world->hub, 2, "bob", "other");
+}
+
+static void finish(struct world *world)
+{
+        if (world->ann.session != NULL) {
+                peer_close(&world->ann);
+        }
+        if (world->bob.session != NULL) {
+                peer_close(&world->bob);
+        }
+        hub_finish(&world->hub);
+        free(world->file);
+}
+
+static struct scn_message first_part(const struct world *world, const char *name, bool replace)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_adopt);
+        message.as.adopt.request = 9;
+        message.as.adopt.document = scene_text(name);
+        message.as.adopt.bytes = world->size;
+        message.as.adopt.replace = replace;
+        return message;
+}
+
+/* Sends all of it at once, from some byte on, as if the server's answers did not matter. */
+static void send_from(struct world *world, uint32_t at, const char *name, bool replace)
+{
+        struct scn_message message = first_part(world, name, replace);
+        for (; at < world->size; at += PART_BYTES) {
+                const uint32_t left = world->size - at;
+                message.as.adopt.part = (struct scn_slice){world->file + at, left < PART_BYTES ? left : PART_BYTES};
+                message.as.adopt.more = left > PART_BYTES;
+                peer_send(&world->bob, &message);
+        }
+}
+
+static uint64_t expect_placed(struct peer *peer)
+{
+        struct scn_message message;
+        do {
+                message = peer_expect(peer, SCN_MESSAGE_answer);
+                cr_assert_eq(message.as.answer.request, 9);
+        } while (message.as.answer.more);
+        struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+        cr_assert_eq(scn_unpack_map(&unpacker), 3);
+        (void)scn_unpack_raw(&unpacker);
+        (void)scn_unpack_raw(&unpacker);
+        (void)scn_unpack_raw(&unpacker);
+        return scn_unpack_uint(&unpacker, UINT32_MAX);
+}
+
+static uint32_t count_hidden(const struct world *world)
+{
+        DIR *directory = opendir(world->hub.path);
+        struct dirent *entry;
+        uint32_t count = 0;
+        while ((entry = readdir(directory)) != NULL) {
+                count += entry->d_name[0] == '.' && strlen(entry->d_name) > 2;
+        }
+        (void)closedir(directory);
+        return count;
+}
+
+/* The state of a document as somebody sees who opens it now. */
+static void expect_state(struct world *world, const char *name, struct scn_digest digest)
+{
+        struct peer peer;
+        peer_open(&peer, &world->hub, 30, "cy", name);
+        const struct scn_digest now = ask_digest(&peer);
+        cr_assert(now.low == digest.low && now.high == digest.high);
+        peer_close(&peer);
+}
+
+SCN_TEST(adopt, makes_a_document_of_what_is_sent)
+{
+        struct world world;
+        begin(&world);
+        send_from(&world, 0, "copy", false);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        expect_state(&world, "copy", world.digest);
+        cr_assert_eq(count_hidden(&world), 0);
+        /* And again, on the same connection. */
+        send_from(&world, 0, "another", false);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        finish(&world);
+}
+
+SCN_TEST(adopt, answers_each_part_with_what_it_has)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        message = peer_expect(&world.bob, SCN_MESSAGE_answer);
+        cr_assert(message.as.answer.more);
+        cr_assert(message.as.answer.body.size == 11 && message.as.answer.body.data[10] == 100);
+        finish(&world);
+}
+
+SCN_TEST(adopt, refuses_a_name_that_a_document_has_and_changes_nothing)
+{
+        struct world world;
+        begin(&world);
+        const struct scn_digest before = ask_digest(&world.ann);
+        send_from(&world, 0, "island", false);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "document_exists");
+        const struct scn_digest after = ask_digest(&world.ann);
+        cr_assert(before.low == after.low);
+        cr_assert_eq(count_hidden(&world), 0);
+        cr_assert_eq(world.hub.server->adopts_count, 0);
+        finish(&world);
+}
+
+SCN_TEST(adopt, that_replaces_ends_the_sessions_of_the_old_document_with_the_reason)
+{
+        struct world world;
+        begin(&world);
+        uint64_t epoch = world.ann.session->room->epoch;
+        send_from(&world, 0, "island", true);
+        peer_expect_code(&world.ann, SCN_MESSAGE_failed, "replaced");
+        cr_assert(peer_has_ended(&world.ann));
+        hub_run(&world.hub);
+        /* As long as somebody is still there the old document is, and nobody comes in. */
+        cr_assert(scn_adopt_is_replacing(world.hub.server, scene_text("island")));
+        peer_close(&world.ann);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        peer_open(&world.ann, &world.hub, 1, "ann", "island");
+        cr_assert_neq(world.ann.session->room->epoch, epoch);
+        cr_assert_eq(world.ann.session->room->durable, 3);
+        expect_state(&world, "island", world.digest);
+        peer_close(&world.ann);
+        finish(&world);
+}
+
+SCN_TEST(adopt, lets_nobody_open_what_is_being_replaced)
+{
+        struct world world;
+        struct peer cy;
+        struct scn_message message;
+        begin(&world);
+        send_from(&world, 0, "island", true);
+        peer_expect_code(&world.ann, SCN_MESSAGE_failed, "replaced");
+        peer_connect(&cy, &world.hub);
+        peer_send_bytes(&cy, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(3);
+        peer_send(&cy, &message);
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 1;
+        message.as.open.document = scene_text("island");
+        peer_send(&cy, &message);
+        peer_expect_code(&cy, SCN_MESSAGE_failed, "busy");
+        peer_close(&world.ann);
+        (void)expect_placed(&world.bob);
+        peer_send(&cy, &message);
+        (void)peer_expect(&cy, SCN_MESSAGE_opened);
+        peer_close(&cy);
+        finish(&world);
+}
+
+/* One byte in a payload: SQLite sees nothing, the checksums do. */
+static void damage(struct world *world)
+{
+        uint32_t at = world->size - 4; /* the schema, where the word is, too, comes first */
+        while (at > 0 && memcmp(world->file + at, "node", 4) != 0) {
+                at--;
+        }
+        cr_assert_gt(at, 0);
+        world->file[at] = 'm';
+}
+
+SCN_TEST(adopt, refuses_a_file_with_a_wrong_byte_and_goes_on)
+{
+        struct world world;
+        begin(&world);
+        damage(&world);
+        send_from(&world, 0, "island", true);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "corrupt");
+        cr_assert_not(peer_has_ended(&world.ann));
+        cr_assert_eq(count_hidden(&world), 0);
+        finish(&world);
+}
+
+SCN_TEST(adopt, passes_over_the_parts_of_what_it_has_refused)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "bad_name");
+        send_from(&world, 100, "", false);
+        hub_run(&world.hub);
+        cr_assert_not(peer_receive(&world.bob, &message));
+        /* The last part has come: what follows under this number is another file. */
+        send_from(&world, 0, "copy", false);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        finish(&world);
+}
+
+SCN_TEST(adopt, refuses_more_and_less_than_was_said)
+{
+        struct world world;
+        begin(&world);
+        world.size--;
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, world.size + 1};
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "range");
+        message.as.adopt.part.size = world.size - 1;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "range");
+        cr_assert_eq(count_hidden(&world), 0);
+        finish(&world);
+}
+
+SCN_TEST(adopt, takes_one_file_at_a_time_from_a_session)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        message.as.adopt.request = 10;
+        message.as.adopt.more = false;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "out_of_turn");
+        send_from(&world, 100, "copy", false);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        finish(&world);
+}
+
+SCN_TEST(adopt, has_a_cap_over_all_and_a_limit_for_each)
+{
+        struct world world;
+        struct peer peers[SCN_ADOPTS_MAX];
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        for (uint32_t i = 0; i < SCN_ADOPTS_MAX; i++) {
+                peer_open(&peers[i], &world.hub, 10 + i, "dee", "other");
+                peer_send(&peers[i], &message);
+                (void)peer_expect(&peers[i], SCN_MESSAGE_answer);
+        }
+        cr_assert_eq(count_hidden(&world), SCN_ADOPTS_MAX);
+        message.as.adopt.more = false;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "busy");
+        for (uint32_t i = 0; i < SCN_ADOPTS_MAX; i++) {
+                peer_close(&peers[i]);
+        }
+        hub_run(&world.hub);
+        cr_assert_eq(count_hidden(&world), 0);
+        world.hub.server->options.file_bytes_max = world.size;
+        send_from(&world, 0, "copy", false);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        world.hub.server->options.file_bytes_max = world.size - 1;
+        message.as.adopt.document = scene_text("another");
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "too_large");
+        finish(&world);
+}
+
+SCN_TEST(adopt, that_no_more_comes_of_is_given_up)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        (void)peer_expect(&world.bob, SCN_MESSAGE_answer);
+        world.hub.monotonic_ms += SCN_NO_PROGRESS_MS;
+        scn_server_tick(world.hub.server);
+        cr_assert_eq(count_hidden(&world), 1);
+        world.hub.monotonic_ms += 1;
+        scn_server_tick(world.hub.server);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "silent");
+        cr_assert_eq(count_hidden(&world), 0);
+        finish(&world);
+}
+
+SCN_TEST(adopt, of_a_connection_that_goes_leaves_nothing_wherever_it_is)
+{
+        struct world world;
+        begin(&world);
+        for (int steps = 0; steps < 12; steps++) {
+                struct peer dee;
+                peer_open(&dee, &world.hub, 20, "dee", "other");
+                struct scn_message message = first_part(&world, "copy", true);
+                message.as.adopt.part = (struct scn_slice){world.file, world.size};
+                peer_send(&dee, &message);
+                for (int i = 0; i < steps; i++) {
+                        (void)hub_step(&world.hub);
+                }
+                peer_close(&dee);
+                hub_run(&world.hub);
+                cr_assert_eq(world.hub.server->adopts_count, 0);
+                cr_assert_eq(count_hidden(&world), 0);
+        }
+        finish(&world);
+}
+
+SCN_TEST(documents, are_told_with_their_state_without_being_opened)
+{
+        struct world world;
+        struct scn_message message;
+        begin(&world);
+        const uint64_t epoch = world.ann.session->room->epoch;
+        const struct scn_uid uid = scn_document_uid(world.ann.session->room->document);
+        peer_close(&world.ann);
+        start_anew(&world);
+        scn_message_init(&message, SCN_MESSAGE_documents);
+        message.as.documents.request = 5;
+        message.as.documents.states = true;
+        peer_send(&world.bob, &message);
+        message = peer_expect(&world.bob, SCN_MESSAGE_answer);
+        struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+        cr_assert_eq(scn_unpack_array(&unpacker), 3);
+        (void)scn_unpack_raw(&unpacker); /* "foreign": see below */
+        cr_assert_eq(scn_unpack_map(&unpacker), 4);
+        (void)scn_unpack_raw(&unpacker);
+        (void)scn_unpack_raw(&unpacker);
+        (void)scn_unpack_raw(&unpacker);
+        const struct scn_slice told_uid = scn_unpack_bin(&unpacker, 16);
+        cr_assert_eq(memcmp(told_uid.data, uid.bytes, 16), 0);
+        (void)scn_unpack_raw(&unpacker);
+        cr_assert_eq(scn_unpack_uint(&unpacker, UINT32_MAX), 5);
+        (void)scn_unpack_raw(&unpacker);
+        cr_assert_eq(memcmp(scn_unpack_bin(&unpacker, 8).data, &epoch, 8), 0);
+        cr_assert_null(scn_server_find_room(world.hub.server, scene_text("island")));
+        finish(&world);
+}
+
+SCN_TEST(documents, that_cannot_be_read_are_told_with_the_reason)
+{
+        struct world world;
+        struct scn_message message;
+        begin(&world);
+        start_anew(&world);
+        scn_message_init(&message, SCN_MESSAGE_documents);
+        message.as.documents.request = 5;
+        message.as.documents.states = true;
+        peer_send(&world.bob, &message);
+        message = peer_expect(&world.bob, SCN_MESSAGE_answer);
+        struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+        (void)scn_unpack_array(&unpacker);
+        cr_assert_eq(scn_unpack_map(&unpacker), 2);
+        (void)scn_unpack_raw(&unpacker);
+        (void)scn_unpack_raw(&unpacker);
+        (void)scn_unpack_raw(&unpacker);
+        const struct scn_slice code = scn_unpack_text(&unpacker, UINT32_MAX);
+        cr_assert(code.size == 14 && memcmp(code.data, "not_a_document", 14) == 0);
+        finish(&world);
+}
