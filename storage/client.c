@@ -178,7 +178,7 @@ static enum scn_error not_kept(scn_revision base, struct scn_storage_fault *faul
                 "what became of it is not kept; the history begins at revision %llu", (unsigned long long)base);
 }
 
-/* It is not there. If something with a smaller number is there, it was not stored; else it may be too old to be kept. */
+/* It is not there. If something with a smaller number is, it was not stored; else it may be too old to be kept. */
 static enum scn_error look_before(struct scn_journal *journal, int64_t client, uint64_t number, scn_revision first,
         scn_revision last, struct scn_storage_fault *fault)
 {

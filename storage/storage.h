@@ -447,7 +447,8 @@ SCN_NODISCARD enum scn_error scn_checkpoint_reader_next(
         struct scn_checkpoint_reader *reader, struct scn_slice *part_out, struct scn_storage_fault *fault);
 
 /* Drops complete checkpoints below the revision, never the newest one nor the one that was made last nor that with
- * which the history begins. A bounded piece of work; *is_done_out says whether nothing is left to do. Errors as scn_journal_append(). */
+ * which the history begins. A bounded piece of work; *is_done_out says whether nothing is left to do. Errors as
+ * scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_checkpoint_drop(
         struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault);
 

@@ -25,7 +25,8 @@
  * checkpoints and without, going back in it, replaying it, what making a checkpoint does to those who edit, and what
  * folding does to the file and to them.
  *
- * usage: bench_history [DIRECTORY [NODES]]     (default: the working directory, which should be on a disk; 1000000)
+ * usage: bench_history [DIRECTORY [NODES]]     (default: the working directory, which should be on a disk; 1000000;
+ *                                               0: folding alone)
  *
  * Times are wall time of one call in a warm system. A transaction moves one of a thousand nodes. Checkpoints are
  * made where the daemon would make them: when the journal behind the last exceeds a quarter of it and 1 MiB. */
@@ -614,15 +615,19 @@ int main(int argc, char **argv)
 
         (void)snprintf(directory, sizeof directory, "%s/bench-history-XXXXXX", argc > 1 ? argv[1] : ".");
         need(mkdtemp(directory) != NULL, "mkdtemp");
-        history_rates(directory);
+        if (nodes > 0) {
+                history_rates(directory);
+        }
         need(scn_storage_open(directory, &storage, NULL) == SCN_OK, "the data directory");
-        scn_bench_heading("1,000 nodes, by the length of their history");
-        measure_lengths(storage, false);
-        measure_lengths(storage, true);
-        char text[64];
-        (void)snprintf(text, sizeof text, "%u nodes", nodes);
-        scn_bench_heading(text);
-        measure_large(storage, nodes);
+        if (nodes > 0) {
+                char text[64];
+                scn_bench_heading("1,000 nodes, by the length of their history");
+                measure_lengths(storage, false);
+                measure_lengths(storage, true);
+                (void)snprintf(text, sizeof text, "%u nodes", nodes);
+                scn_bench_heading(text);
+                measure_large(storage, nodes);
+        }
         scn_bench_heading("ten people who drag, their gestures folded");
         measure_folding(storage, directory);
         scn_storage_close(storage);
