@@ -57,7 +57,7 @@ void sim_on_result(struct scn_client *client, const struct scn_result *result, v
         if (result->failure == NULL) {
                 wish->state = result->is_unchanged ? SIM_WISH_UNCHANGED : SIM_WISH_ACKED;
                 sim->acked_count++;
-        } else if (is_one_of(result->failure->code, folded)) {
+        } else if (is_one_of(result->failure->code, folded) && wish->marker != 0) { /* of a restore: what it names */
                 wish->state = SIM_WISH_FOLDED;
                 sim_note(sim, result->failure->code, wish->author->index, wish->marker, 0);
         } else if (is_one_of(result->failure->code, of_old)) {
