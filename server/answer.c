@@ -250,6 +250,7 @@ static void send_frame(struct scn_session *session, struct scn_shared_bytes *fra
 
 void scn_answer_refused(struct scn_session *session, uint64_t number, enum scn_error error)
 {
+        SCN_COUNT(session, refused);
         send_frame(session, scn_answer_encode_refused(number, error, NULL));
 }
 

@@ -454,6 +454,9 @@ static void answer(const struct scn_batch *batch, const struct scn_entry *entry)
         if (entry->is_accepted) {
                 session->owed = batch->room->durable;
                 session->is_behind = true;
+                SCN_COUNT(session, edits);
+        } else {
+                SCN_COUNT(session, refused);
         }
         put_into_piece(session, batch->answers.data + entry->answer, entry->answer_size);
         session->answers_bytes -= entry->answer_size;
@@ -474,6 +477,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         room->durable = scn_document_revision(room->document);
         /* Nothing is queued beyond one delta: who has not taken the last one gets a merged one later. */
         room->moment++;
+        room->counters.commits += batch->drafts_count > 0;
         for (size_t i = 0; i < batch->entries_count; i++) {
                 struct scn_entry *entry = &batch->entries[i];
                 if (entry->changes != NULL) {

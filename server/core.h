@@ -22,6 +22,7 @@
 #include "protocol/wire/message.h"
 #include "protocol/wire/ops.h"
 #include "server/author.h"
+#include "server/counters.h"
 #include "server/encoding.h"
 #include "server/server.h"
 #include "storage/storage.h"
@@ -191,6 +192,7 @@ struct scn_session {
 
         struct scn_view *views;
         uint32_t views_count;
+        struct scn_session_counters counters;
 };
 
 struct scn_batch;          /* batch.h */
@@ -246,6 +248,7 @@ struct scn_room {
         struct scn_past *past;                     /* memory.h: as it was, kept for who asks next */
         size_t past_count;
         uint64_t past_drops_count;
+        struct scn_room_counters counters;
         bool has_damaged_checkpoint; /* the newest one could not be used: another is wanted */
         uint64_t idle_since_ms;
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */

@@ -444,6 +444,22 @@ static void pack_named(struct scn_packer *packer, const char *name, uint64_t val
         scn_pack_uint(packer, value);
 }
 
+#define PACK_COUNTER(name, what) pack_named(packer, #name, counters->name);
+
+static void pack_room_counters(struct scn_packer *packer, const struct scn_room_counters *counters)
+{
+        scn_pack_cstring(packer, "counters");
+        scn_pack_map(packer, SCN_ROOM_COUNTERS);
+        SCN_ROOM_COUNTER_LIST(PACK_COUNTER)
+}
+
+static void pack_session_counters(struct scn_packer *packer, const struct scn_session_counters *counters)
+{
+        scn_pack_cstring(packer, "counters");
+        scn_pack_map(packer, SCN_SESSION_COUNTERS);
+        SCN_SESSION_COUNTER_LIST(PACK_COUNTER)
+}
+
 void scn_handle_info(struct scn_session *session, uint64_t request)
 {
         const struct scn_room *room = session->room;
@@ -462,7 +478,7 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         struct scn_origin origin = {.revision = 0};
         const bool is_fork = scn_origin_decode(scn_journal_origin(room->journal), &origin) == SCN_OK &&
                 !scn_uid_is_none(origin.source);
-        scn_pack_map(&packer, is_fork ? 9 : 7);
+        scn_pack_map(&packer, is_fork ? 10 : 8);
         scn_pack_cstring(&packer, "doc");
         scn_pack_text(&packer, room->name);
         pack_named(&packer, "rev", scn_document_revision(room->document));
@@ -472,6 +488,7 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         pack_named(&packer, "nodes", scn_document_nodes_count(room->document));
         pack_named(&packer, "horizon", scn_document_horizon(room->document));
         pack_named(&packer, "sessions", sessions);
+        pack_room_counters(&packer, &room->counters);
         if (is_fork) {
                 scn_pack_cstring(&packer, "forked_from");
                 scn_pack_uid(&packer, origin.source);
@@ -480,9 +497,20 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         finish_body(session, request, &packer);
 }
 
+/* Revisions that the view lacks which lacks most. Where nothing is owed a cursor may stand still. */
+static uint64_t count_lacking(const struct scn_session *session)
+{
+        uint64_t most = 0;
+        for (const struct scn_view *view = session->views; view != NULL && session->is_behind; view = view->next) {
+                const uint64_t lacking = session->room->durable - view->cursor;
+                most = lacking > most ? lacking : most;
+        }
+        return most;
+}
+
 static void pack_session(struct scn_packer *packer, const struct scn_session *at)
 {
-        scn_pack_map(packer, at->presence != NULL ? 4 : 3);
+        scn_pack_map(packer, at->presence != NULL ? 7 : 6);
         pack_named(packer, "session", at->number);
         scn_pack_cstring(packer, "author");
         scn_pack_text(packer, (struct scn_slice){at->author, at->author_size});
@@ -492,6 +520,9 @@ static void pack_session(struct scn_packer *packer, const struct scn_session *at
         } else {
                 scn_pack_text(packer, at->room->name);
         }
+        pack_named(packer, "waiting", at->outbox_bytes);
+        pack_named(packer, "behind", at->room == NULL ? 0 : count_lacking(at));
+        pack_session_counters(packer, &at->counters);
         if (at->presence != NULL) {
                 scn_pack_cstring(packer, "presence");
                 scn_pack_raw(packer, at->presence->bytes);

@@ -169,14 +169,26 @@ static bool is_silent(struct scn_session *session, uint64_t now_ms)
         return session->promised_ms > 0 && now_ms - session->heard_ms > SCN_SILENT_PROMISES * session->promised_ms;
 }
 
-static void tick_session(struct scn_session *session, uint64_t now_ms)
+/* NULL: it is not too silent. */
+static const char *find_silence(struct scn_session *session, uint64_t now_ms)
 {
         if (session->state == SCN_SESSION_NEW && now_ms - session->began_ms > SCN_BEFORE_LOGIN_MS) {
-                scn_session_end(session, SCN_E_SILENT, "no hello in time");
-        } else if (session->outbox_bytes > 0 && now_ms - session->progress_ms > SCN_NO_PROGRESS_MS) {
-                scn_session_end(session, SCN_E_SILENT, "nothing was read for too long");
-        } else if (is_silent(session, now_ms)) {
-                scn_session_end(session, SCN_E_SILENT, "nothing came for twice the time promised");
+                return "no hello in time";
+        }
+        if (session->outbox_bytes > 0 && now_ms - session->progress_ms > SCN_NO_PROGRESS_MS) {
+                return "nothing was read for too long";
+        }
+        return is_silent(session, now_ms) ? "nothing came for twice the time promised" : NULL;
+}
+
+static void tick_session(struct scn_session *session, uint64_t now_ms)
+{
+        const char *text = find_silence(session, now_ms);
+        if (text != NULL) {
+                if (session->room != NULL && session->state != SCN_SESSION_ENDED) {
+                        session->room->counters.silenced++;
+                }
+                scn_session_end(session, SCN_E_SILENT, text);
         }
 }
 

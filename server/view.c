@@ -93,6 +93,7 @@ static void send_nothing(struct scn_view *view, scn_revision to)
         }
         send_part(view, columns, to, to - view->told, false);
         scn_shared_bytes_unref(columns);
+        SCN_COUNT(view->session, deltas);
         view->told = to;
         view->is_resumed = false;
 }
@@ -108,6 +109,7 @@ static void send_encoding(struct scn_view *view, struct scn_encoding *encoding, 
         }
         view->cursor = encoding->to;
         if (encoding->count > 0) {
+                SCN_COUNT(view->session, deltas);
                 view->told = encoding->to;
                 view->is_resumed = false;
         }
@@ -167,6 +169,7 @@ static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
                 }
         }
         group->snapshot_used_ms = scn_server_now_ms(group->room->server);
+        group->room->counters.snapshots++;
         send_encoding(view, &group->snapshot, group->snapshot.to);
         if (since != NULL) {
                 send_encoding(view, since, since->to - since->from);
@@ -297,6 +300,7 @@ static enum scn_error on_published(struct scn_event *event, const void **return_
                         send_lack(view, &encodings);
                 } else {
                         view->session->is_behind = true;
+                        SCN_COUNT(view->session, skipped);
                 }
         }
         scn_encodings_finish(&encodings);
@@ -492,6 +496,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         view->next = session->views;
         session->views = view;
         session->views_count++;
+        room->counters.resumed += is_resumed;
         answer_view(session, message, is_resumed);
         scn_view_serve(view);
         scn_live_begin_view(view);

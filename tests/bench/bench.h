@@ -19,7 +19,8 @@ double scn_bench_best_ns(uint32_t runs, void (*once)(void *data), void *data);
 void scn_bench_heading(const char *text);
 /* One row of the table; a number above its budget is called "over". */
 void scn_bench_row(const char *what, double value, const char *unit, double budget);
-/* The same for several rounds: the median counts, and is returned; the least and the greatest stand behind it. Sorts. */
+/* The same for several rounds: the median counts, and is returned; the least and the greatest stand behind it. Sorts
+ * them. */
 double scn_bench_median(const char *what, double *values, uint32_t count, const char *unit, double budget);
 /* The same for a ratio that should be at least the one given. */
 void scn_bench_ratio(const char *what, double value, double at_least);

@@ -3,6 +3,7 @@
 
 /* The server core end to end in one process: edits, views, exactly once, restarts. */
 
+#include "server/core.h"
 #include "tests/lib/held.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
@@ -355,6 +356,59 @@ SCN_TEST(room, merges_what_a_slow_client_has_not_read)
         take_deltas(&b, &held);
         cr_assert(has_digest(held.replica, ask_digest(&a)));
         let_go(&held);
+        peer_close(&a);
+        peer_close(&b);
+        hub_finish(&hub);
+}
+
+SCN_TEST(room, counts_what_it_does_and_for_whom)
+{
+        struct hub hub;
+        struct peer a;
+        struct peer b;
+        hub_start(&hub);
+        peer_open(&a, &hub, 1, "ann", "island");
+        peer_open(&b, &hub, 2, "bob", "island");
+        const struct scn_room *room = a.session->room;
+        const struct scn_op build = scene_add(1, 50, "boat");
+        peer_edit(&a, &build, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        const struct scn_op missing = scene_translate(77, 1, 0, 0);
+        peer_edit(&a, &missing, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_refused);
+        start_view(&b, "/", SCN_MASK_ALL);
+        (void)peer_expect(&b, SCN_MESSAGE_delta);
+        b.does_not_read = true;
+        for (uint32_t i = 0; i < 10; i++) {
+                const struct scn_op op = scene_translate(2, (float)i + 1, 0, 0);
+                peer_edit(&a, &op, 1);
+                (void)peer_expect(&a, SCN_MESSAGE_applied);
+        }
+        cr_assert_eq(a.session->counters.edits, 11);
+        cr_assert_eq(a.session->counters.refused, 1);
+        cr_assert_eq(a.session->counters.deltas, 0);
+        cr_assert_eq(b.session->counters.edits, 0);
+        cr_assert_eq(b.session->counters.deltas, 2, "the whole, and one that it does not take");
+        cr_assert_eq(b.session->counters.skipped, 9);
+        cr_assert_eq(room->counters.edits, 11);
+        cr_assert_eq(room->counters.refused, 1);
+        cr_assert_eq(room->counters.commits, 11);
+        cr_assert_eq(room->counters.snapshots, 1);
+        b.does_not_read = false;
+        (void)peer_expect(&b, SCN_MESSAGE_delta);
+        (void)peer_expect(&b, SCN_MESSAGE_delta);
+        cr_assert_eq(room->counters.deltas, 3);
+        cr_assert_eq(room->counters.skipped, 9);
+        cr_assert_eq(room->counters.silenced, 0);
+        b.does_not_read = true;
+        const struct scn_op op = scene_translate(2, 99, 0, 0);
+        peer_edit(&a, &op, 1);
+        (void)peer_expect(&a, SCN_MESSAGE_applied);
+        hub.monotonic_ms += SCN_NO_PROGRESS_MS + 1;
+        scn_server_tick(hub.server);
+        cr_assert_eq(room->counters.silenced, 1);
+        scn_server_tick(hub.server);
+        cr_assert_eq(room->counters.silenced, 1, "once");
         peer_close(&a);
         peer_close(&b);
         hub_finish(&hub);
