@@ -135,6 +135,28 @@ SCN_TEST(journal_retain, keeps_what_a_tag_names)
         scn_test_storage_finish(&test);
 }
 
+SCN_TEST(journal_retain, keeps_the_checkpoint_it_begins_with_though_another_would_be_near_enough)
+{
+        struct scn_test_storage test;
+        uint32_t steps;
+        bool is_done = false;
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, COUNT, &small, NULL));
+        add_checkpoint(journal, 100);
+        add_checkpoint(journal, 200);
+        add_checkpoint(journal, 2900);
+        cr_assert_eq(retain(journal, 150, &steps), 99);
+        cr_assert_eq(base_of(journal), 100);
+        while (!is_done)
+                SCN_TEST_OK(scn_checkpoint_thin(journal, &is_done, NULL));
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        cr_assert_eq(
+                scn_test_sql(scn_test_storage_file(&test, "island.scene"), "SELECT min(rev) FROM checkpoints"), 100);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
 SCN_TEST(journal_retain, that_has_begun_is_seen_by_nobody_who_reads)
 {
         struct scn_test_storage test;
