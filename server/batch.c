@@ -103,6 +103,7 @@ static void end_batch(struct scn_batch *batch)
         batch->entries_count = 0;
         batch->steps_count = 0;
         batch->mask = 0;
+        batch->now_us = 0;
         batch->error = SCN_OK;
         batch->upkeep_error = SCN_OK;
         batch->undos_count = 0;
@@ -170,11 +171,13 @@ static enum scn_error put_records(
         return error;
 }
 
-/* Times rise, also when the clock does not. */
-static int64_t next_time(struct scn_room *room)
+/* Times rise, also when the clock does not; it is looked at once a batch. */
+static int64_t next_time(struct scn_batch *batch)
 {
-        const int64_t now = (int64_t)room->server->options.utc_us(room->server->options.data);
-        room->last_time_us = now > room->last_time_us ? now : room->last_time_us + 1;
+        struct scn_room *room = batch->room;
+        const struct scn_server_options *options = &room->server->options;
+        batch->now_us = batch->now_us == 0 ? (int64_t)options->utc_us(options->data) : batch->now_us;
+        room->last_time_us = batch->now_us > room->last_time_us ? batch->now_us : room->last_time_us + 1;
         return room->last_time_us;
 }
 
@@ -213,7 +216,7 @@ static enum scn_error draft_transaction(struct scn_batch *batch, const struct sc
                 batch->records_count = draft.records_first;
                 return error;
         }
-        draft.time_us = next_time(room);
+        draft.time_us = next_time(batch);
         batch->drafts[batch->drafts_count++] = draft;
         batch->mask |= scn_changes_mask(changes);
         return SCN_OK;
@@ -391,6 +394,7 @@ static void run_batch(struct scn_job *job)
                 batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
         if (batch->error == SCN_OK) {
                 batch->upkeep_error = scn_journal_upkeep(batch->room->journal, &batch->fault);
+                batch->wal_bytes = scn_journal_wal_bytes(batch->room->journal);
         }
 }
 
@@ -582,6 +586,7 @@ static void done_batch(struct scn_job *job)
                         (const char *)room->name.data, scn_error_text(batch->upkeep_error), batch->fault.text);
         }
         if (batch->error == SCN_OK) {
+                scn_room_note_wal(room, batch->wal_bytes);
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
                 take_back(room, batch); /* nothing of it is published */

@@ -53,12 +53,14 @@ struct scn_batch {
         size_t entries_count, entries_capacity;
         size_t steps_count; /* that its undos and redos are about */
         uint32_t mask;
+        int64_t now_us;                               /* when it began, by the clock; 0: not looked at yet */
         struct scn_journal_transaction *transactions; /* made when the bytes have come to rest */
         size_t transactions_capacity;
         struct scn_journal_record *journal_records;
         size_t journal_records_capacity;
         enum scn_error error;
         enum scn_error upkeep_error; /* nothing is lost by it */
+        uint64_t wal_bytes;
         struct scn_storage_fault fault;
         /* The turn's own. */
         struct scn_ops ops;       /* of the edit that is being taken: memory is reused from one to the next ... */

@@ -249,6 +249,7 @@ struct scn_room {
         size_t past_count;
         uint64_t past_drops_count;
         struct scn_room_counters counters;
+        bool has_large_wal;          /* and it has been said */
         bool has_damaged_checkpoint; /* the newest one could not be used: another is wanted */
         uint64_t idle_since_ms;
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
@@ -399,6 +400,8 @@ void scn_batch_drop_spare(struct scn_room *room);
 void scn_server_upkeep(struct scn_server *server);
 /* At the publish point: so many bytes were added to the journal. */
 void scn_room_gather(struct scn_room *room, uint64_t bytes);
+/* After each append: so long is the write-ahead file. Says so once if it is longer than it should ever be. */
+void scn_room_note_wal(struct scn_room *room, uint64_t bytes);
 /* Begins a checkpoint if one is due; `is_last`: the room is about to close, and less is enough. True if one is under
  * way now: the room may go on with everything but closing. */
 bool scn_room_checkpoint(struct scn_room *room, bool is_last);

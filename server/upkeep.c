@@ -225,6 +225,22 @@ void scn_room_gather(struct scn_room *room, uint64_t bytes)
         (void)scn_room_checkpoint(room, false);
 }
 
+/* SQLite can use the file from its beginning again only when nobody reads what is in it. Our own readers never take
+ * long; a shell that somebody has left open does. */
+void scn_room_note_wal(struct scn_room *room, uint64_t bytes)
+{
+        if (!room->has_large_wal && bytes > SCN_JOURNAL_WAL_BYTES_MAX) {
+                room->has_large_wal = true;
+                scn_server_log(room->server, SCN_LOG_WARNING,
+                        "document %.*s: its write-ahead file has %llu MiB: another program keeps reading the document",
+                        (int)room->name.size, (const char *)room->name.data, (unsigned long long)(bytes >> 20));
+        } else if (room->has_large_wal && bytes < SCN_JOURNAL_WAL_BYTES_MAX / 2) {
+                room->has_large_wal = false;
+                scn_server_log(room->server, SCN_LOG_INFO, "document %.*s: its write-ahead file is short again",
+                        (int)room->name.size, (const char *)room->name.data);
+        }
+}
+
 /* --- On the room's own handle --- */
 
 enum piece {

@@ -93,17 +93,21 @@ int64_t scn_journal_row_sum(struct scn_checksum *checksum, const struct scn_jour
         const struct scn_slice none = {0};
         const struct scn_slice node = {row->record.node.bytes, sizeof row->record.node.bytes};
 
-        scn_checksum_integer(checksum, (int64_t)transaction->revision);
-        scn_checksum_integer(checksum, transaction->time_us);
-        scn_checksum_integer(checksum, (int64_t)transaction->number);
-        scn_checksum_integer(checksum, (int64_t)transaction->group);
-        scn_checksum_integer(checksum, transaction->cause);
-        scn_checksum_integer(checksum, (int64_t)transaction->step);
-        scn_checksum_integer(checksum, transaction->records_count);
-        scn_checksum_integer(checksum, row->journal_bytes);
-        scn_checksum_integer(checksum, row->has_inline ? row->record.kind : 0);
-        scn_checksum_integer(checksum, row->has_records ? row->first_record : 0);
-        scn_checksum_integer(checksum, row->has_records ? row->records_checksum : 0);
+        const int64_t integers[] = {
+                (int64_t)transaction->revision,
+                transaction->time_us,
+                (int64_t)transaction->number,
+                (int64_t)transaction->group,
+                transaction->cause,
+                (int64_t)transaction->step,
+                transaction->records_count,
+                row->journal_bytes,
+                row->has_inline ? row->record.kind : 0,
+                row->has_records ? row->first_record : 0,
+                row->has_records ? row->records_checksum : 0,
+        };
+
+        scn_checksum_integers(checksum, integers, sizeof integers / sizeof integers[0]);
         scn_checksum_bytes(checksum, (struct scn_slice){transaction->client.bytes, sizeof transaction->client.bytes});
         scn_checksum_bytes(checksum, scn_journal_present(transaction->author));
         scn_checksum_bytes(checksum, scn_journal_present(transaction->content_hash));
@@ -231,32 +235,39 @@ static void bind_row(sqlite3_stmt *statement, int before, const struct pending *
         const struct scn_journal_transaction *transaction = pending->transaction;
         const struct scn_journal_row *row = &pending->row;
 
-        sqlite3_bind_int64(statement, before + 1, (int64_t)transaction->revision);
-        sqlite3_bind_int64(statement, before + 2, transaction->time_us);
-        sqlite3_bind_int64(statement, before + 3, pending->client);
-        sqlite3_bind_int64(statement, before + 4, (int64_t)transaction->number);
-        sqlite3_bind_int64(statement, before + 5, (int64_t)transaction->group);
-        sqlite3_bind_int64(statement, before + 6, transaction->cause);
-        sqlite3_bind_int64(statement, before + 7, (int64_t)transaction->step);
-        sqlite3_bind_int64(statement, before + 8, transaction->records_count);
-        sqlite3_bind_int64(statement, before + 9, row->journal_bytes);
-        scn_database_bind_blob(statement, before + 10, transaction->content_hash);
-        scn_database_bind_blob(statement, before + 11, transaction->digest);
+        sqlite3_bind_int64(statement, before + 1, transaction->time_us);
+        sqlite3_bind_int64(statement, before + 2, pending->client);
+        sqlite3_bind_int64(statement, before + 3, (int64_t)transaction->number);
+        sqlite3_bind_int64(statement, before + 4, (int64_t)transaction->group);
+        sqlite3_bind_int64(statement, before + 5, transaction->cause);
+        sqlite3_bind_int64(statement, before + 6, (int64_t)transaction->step);
+        sqlite3_bind_int64(statement, before + 7, transaction->records_count);
+        sqlite3_bind_int64(statement, before + 8, row->journal_bytes);
+        scn_database_bind_blob(statement, before + 9, transaction->content_hash);
+        scn_database_bind_blob(statement, before + 10, transaction->digest);
         if (transaction->answer.size <= SCN_JOURNAL_ANSWER_BYTES_MAX)
-                scn_database_bind_blob(statement, before + 12, transaction->answer);
+                scn_database_bind_blob(statement, before + 11, transaction->answer);
         else
-                bind_nulls(statement, before + 12, 1);
+                bind_nulls(statement, before + 11, 1);
         if (row->has_inline)
-                bind_inline(statement, before + 13, &transaction->records[0]);
+                bind_inline(statement, before + 12, &transaction->records[0]);
         else
-                bind_nulls(statement, before + 13, 4);
+                bind_nulls(statement, before + 12, 4);
         if (row->has_records) {
-                sqlite3_bind_int64(statement, before + 17, row->first_record);
-                sqlite3_bind_int64(statement, before + 18, row->records_checksum);
+                sqlite3_bind_int64(statement, before + 16, row->first_record);
+                sqlite3_bind_int64(statement, before + 17, row->records_checksum);
         } else {
-                bind_nulls(statement, before + 17, 2);
+                bind_nulls(statement, before + 16, 2);
         }
-        sqlite3_bind_int64(statement, before + 19, pending->sum);
+        sqlite3_bind_int64(statement, before + 18, pending->sum);
+}
+
+/* Rows are numbered by SQLite, one after the other. */
+static enum scn_error check_last(const struct batch *batch, scn_revision revision)
+{
+        if ((scn_revision)sqlite3_last_insert_rowid(batch->journal->database.handle) == revision)
+                return SCN_OK;
+        return scn_journal_damage(batch->journal, revision, "it did not get its place", batch->fault);
 }
 
 /* Inserts the rows that are ready: all at once if there are as many as the long statement takes. */
@@ -274,6 +285,8 @@ static enum scn_error flush(struct batch *batch)
                         bind_row(statement, (int)k * SCN_STATEMENT_COLUMNS, &batch->pending[i + k]);
                 error = scn_database_run(database, statement, batch->fault);
         }
+        if (error == SCN_OK && batch->pending_count > 0)
+                error = check_last(batch, batch->pending[batch->pending_count - 1].transaction->revision);
         batch->pending_count = 0;
         return error;
 }

@@ -41,7 +41,7 @@ static void empty_buffer(struct scn_checksum *checksum)
         checksum->size = 0;
 }
 
-void scn_checksum_integer(struct scn_checksum *checksum, int64_t value)
+static inline void add_integer(struct scn_checksum *checksum, int64_t value)
 {
         if (sizeof checksum->buffer - checksum->size < sizeof value)
                 empty_buffer(checksum);
@@ -50,9 +50,20 @@ void scn_checksum_integer(struct scn_checksum *checksum, int64_t value)
         checksum->size += sizeof little;
 }
 
+void scn_checksum_integer(struct scn_checksum *checksum, int64_t value)
+{
+        add_integer(checksum, value);
+}
+
+void scn_checksum_integers(struct scn_checksum *checksum, const int64_t *values, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                add_integer(checksum, values[i]);
+}
+
 void scn_checksum_bytes(struct scn_checksum *checksum, struct scn_slice bytes)
 {
-        scn_checksum_integer(checksum, bytes.data != NULL ? (int64_t)bytes.size : -1);
+        add_integer(checksum, bytes.data != NULL ? (int64_t)bytes.size : -1);
         if (bytes.size > sizeof checksum->buffer - checksum->size)
                 empty_buffer(checksum);
         if (bytes.size > sizeof checksum->buffer) {

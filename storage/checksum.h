@@ -24,6 +24,7 @@ void scn_checksum_finish(struct scn_checksum *checksum);
 /* Forgets the fields so far: a sum that was not taken. */
 void scn_checksum_reset(struct scn_checksum *checksum);
 void scn_checksum_integer(struct scn_checksum *checksum, int64_t value);
+void scn_checksum_integers(struct scn_checksum *checksum, const int64_t *values, size_t count);
 /* data == NULL is NULL, which is not the same as empty. */
 void scn_checksum_bytes(struct scn_checksum *checksum, struct scn_slice bytes);
 /* The sum of all fields since the last one; the next begins anew. */

@@ -388,6 +388,11 @@ enum scn_error scn_journal_upkeep(struct scn_journal *journal, struct scn_storag
         return scn_database_upkeep(&journal->database, fault);
 }
 
+uint64_t scn_journal_wal_bytes(const struct scn_journal *journal)
+{
+        return scn_database_wal_bytes(&journal->database);
+}
+
 /* ----------------------------------------------------------------- epochs */
 
 static enum scn_error add_epoch(

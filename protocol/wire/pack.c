@@ -447,8 +447,28 @@ uint64_t scn_unpack_uint(struct scn_unpacker *unpacker, uint64_t max)
         return value;
 }
 
+/* A float32 that is finite: most of what is read. */
+static bool take_plain_float(struct scn_unpacker *unpacker, float *value_out)
+{
+        const uint8_t *at = unpacker->at;
+        if (unpacker->error != SCN_OK || left_of(unpacker) < 5 || at[0] != 0xca) {
+                return false;
+        }
+        const uint32_t bits = (uint32_t)at[1] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 8 | at[4];
+        memcpy(value_out, &bits, sizeof bits);
+        if (!isfinite(*value_out)) {
+                return false;
+        }
+        unpacker->at += 5;
+        return true;
+}
+
 float scn_unpack_float(struct scn_unpacker *unpacker)
 {
+        float plain;
+        if (take_plain_float(unpacker, &plain)) {
+                return plain;
+        }
         const struct head head = take_kind(unpacker, SCN_PACK_NUMBER);
         float value = 0.0f;
         if (unpacker->error == SCN_OK) {
@@ -513,6 +533,34 @@ uint32_t scn_unpack_map(struct scn_unpacker *unpacker)
         return (uint32_t)take_kind(unpacker, SCN_PACK_MAP).value.u;
 }
 
+/* Bytes behind a head that says alone how long its object is, so that it can be passed over; the rest has 0xff. */
+static inline uint8_t plain_bytes(uint8_t byte)
+{
+        static const uint8_t named[32] = {
+                0, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 4, 8, 1, 2, 4, 8,                /* 0xc0 */
+                1, 2, 4, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, /* 0xd0 */
+        };
+        if (byte < 0x80 || byte >= 0xe0) {
+                return 0;
+        }
+        return byte < 0xa0 ? 0xff : byte < 0xc0 ? byte & 0x1f : named[byte - 0xc0];
+}
+
+/* Passes over as many of `count` plain objects as come next. Returns how many are left. */
+static uint64_t pass_plain(struct scn_unpacker *unpacker, uint64_t count)
+{
+        const uint8_t *at = unpacker->at;
+        for (; count > 0 && at < unpacker->end; count--) {
+                const uint8_t bytes = plain_bytes(*at);
+                if (bytes == 0xff || (size_t)(unpacker->end - at) <= bytes) {
+                        break;
+                }
+                at += 1 + bytes;
+        }
+        unpacker->at = at;
+        return count;
+}
+
 struct scn_slice scn_unpack_raw(struct scn_unpacker *unpacker)
 {
         const uint8_t *start = unpacker->at;
@@ -520,6 +568,13 @@ struct scn_slice scn_unpack_raw(struct scn_unpacker *unpacker)
         uint32_t level = 0;
         open[0] = 1;
         while (unpacker->error == SCN_OK) {
+                open[level] = pass_plain(unpacker, open[level]);
+                while (open[level] == 0 && level > 0) {
+                        level--;
+                }
+                if (open[level] == 0) {
+                        break;
+                }
                 const struct head head = take_head(unpacker);
                 open[level]--;
                 if (head.kind == SCN_PACK_ARRAY || head.kind == SCN_PACK_MAP) {
@@ -530,12 +585,6 @@ struct scn_slice scn_unpack_raw(struct scn_unpacker *unpacker)
                         open[level] = bytes_behind(head);
                 } else {
                         unpacker->at += bytes_behind(head);
-                }
-                while (open[level] == 0 && level > 0) {
-                        level--;
-                }
-                if (open[level] == 0) {
-                        break;
                 }
         }
         return unpacker->error == SCN_OK ? (struct scn_slice){start, (uint32_t)(unpacker->at - start)}

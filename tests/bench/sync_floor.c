@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Of one moved node: record, content hash, digest, answer, node, client, and eight integers. */
@@ -71,19 +72,35 @@ static void run(sqlite3_stmt *statement)
         sqlite3_reset(statement);
 }
 
-double sync_floor_ns(struct sync_floor *floor, uint32_t batch)
+static void commit(struct sync_floor *floor, uint32_t batch)
 {
         static const unsigned char bytes[ROW_BYTES];
+        run(floor->begin);
+        for (uint32_t k = 0; k < batch; k++) {
+                sqlite3_bind_int64(floor->insert, 1, ++floor->revision);
+                sqlite3_bind_blob(floor->insert, 2, bytes, sizeof bytes, SQLITE_STATIC);
+                run(floor->insert);
+        }
+        run(floor->commit);
+}
+
+double sync_floor_ns(struct sync_floor *floor, uint32_t batch)
+{
         const uint32_t commits = EDITS / batch + 1;
         const double before = scn_bench_now_ns();
         for (uint32_t i = 0; i < commits; i++) {
-                run(floor->begin);
-                for (uint32_t k = 0; k < batch; k++) {
-                        sqlite3_bind_int64(floor->insert, 1, ++floor->revision);
-                        sqlite3_bind_blob(floor->insert, 2, bytes, sizeof bytes, SQLITE_STATIC);
-                        run(floor->insert);
-                }
-                run(floor->commit);
+                commit(floor, batch);
         }
         return (scn_bench_now_ns() - before) / commits / batch;
+}
+
+double sync_floor_paced_ns(struct sync_floor *floor, uint32_t count, uint32_t rate)
+{
+        const struct timespec pause = {.tv_nsec = 1000000000 / (long)rate};
+        const double before = scn_bench_now_ns();
+        for (uint32_t i = 0; i < count; i++) {
+                (void)nanosleep(&pause, NULL);
+                commit(floor, 1);
+        }
+        return (scn_bench_now_ns() - before) / count;
 }

@@ -15,5 +15,7 @@ struct sync_floor *sync_floor_create(void);
 void sync_floor_destroy(struct sync_floor *floor);
 /* CPU of this thread an edit, for commits of so many, about 20,000 edits in all. */
 double sync_floor_ns(struct sync_floor *floor, uint32_t batch);
+/* CPU of this thread a commit of one edit, for so many of them, `rate` times a second: each finds the caches cold. */
+double sync_floor_paced_ns(struct sync_floor *floor, uint32_t count, uint32_t rate);
 
 #endif

@@ -49,6 +49,12 @@ static uint32_t number_from(const char *name, uint32_t usual)
         return text != NULL ? (uint32_t)strtoul(text, NULL, 10) : usual;
 }
 
+/* What is torn and reordered: otherwise with another SCN_TEST_SEED. */
+static uint64_t seed_of(uint32_t at)
+{
+        return scn_test_seed(0) * 1000003 + at;
+}
+
 /* In memory where the system has a place for that. */
 static void make_folder(char folder[FOLDER_BYTES])
 {
@@ -130,7 +136,7 @@ static void check_cut(const struct run *run, uint32_t at, enum scn_power_loss lo
         char folder[FOLDER_BYTES], what[512];
         make_folder(folder);
         say(run, at, loss, what);
-        scn_power_disk_cut(run->disk, at, loss, scn_test_seed(at), folder);
+        scn_power_disk_cut(run->disk, at, loss, seed_of(at), folder);
         check_left(run, folder, at, what);
         scn_test_remove_all(folder);
 }
@@ -169,7 +175,7 @@ static void check_cut_again(const struct run *run, uint32_t at, enum scn_power_l
         struct mixed_state found;
         make_folder(folder);
         say(run, at, loss, what);
-        scn_power_disk_cut(run->disk, at, loss, scn_test_seed(at), folder);
+        scn_power_disk_cut(run->disk, at, loss, seed_of(at), folder);
         struct scn_power_disk *disk = scn_power_disk_create(folder);
         mixed_look(folder, utc_of(run, 0), &found, what);
         scn_power_disk_rest(disk);
@@ -179,7 +185,7 @@ static void check_cut_again(const struct run *run, uint32_t at, enum scn_power_l
                 (void)snprintf(whole, sizeof whole, "%s, then %s at %u, before '%s'", what, losses[other], again,
                         scn_power_disk_name(disk, again));
                 make_folder(left);
-                scn_power_disk_cut(disk, again, other, scn_test_seed(again), left);
+                scn_power_disk_cut(disk, again, other, seed_of(again), left);
                 check_left(run, left, at, whole);
                 scn_test_remove_all(left);
         }
@@ -258,7 +264,7 @@ SCN_TEST_WITH(power_cut, leaves_a_damaged_document_together_with_what_may_save_i
                 const uint32_t at = i / (8 * SCN_POWER_LOSSES);
                 const enum scn_power_loss loss = (enum scn_power_loss)(i % SCN_POWER_LOSSES);
                 make_folder(left);
-                scn_power_disk_cut(disk, at, loss, scn_test_seed(i), left);
+                scn_power_disk_cut(disk, at, loss, seed_of(i), left);
                 (void)snprintf(
                         what, sizeof what, "%s at %u, before '%s'", losses[loss], at, scn_power_disk_name(disk, at));
                 cr_assert_gt(count_whole(left, what), 0, "%s: it is gone", what);
