@@ -234,6 +234,7 @@ static void end_sessions(struct scn_room *room)
                 scn_session_end(session, SCN_E_REPLACED, NULL);
         }
         scn_room_cancel_checkpoint(room);
+        (void)scn_room_cancel_history_upkeep(room);
 }
 
 /* As soon as nobody has the document open. */

@@ -293,7 +293,7 @@ static enum scn_error read_window(struct reading *reading, struct scn_journal *j
                         break;
                 }
                 pages[pages_count++] = page;
-                next += count;
+                next = scn_journal_page_get(page, count - 1)->revision + 1;
         }
         while (pages_count > 0) {
                 struct scn_journal_page *page = pages[--pages_count];

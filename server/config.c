@@ -67,6 +67,76 @@ static const char *set_log_format(struct scn_config *config, const char *value)
         return NULL;
 }
 
+#define DAY_S 86400u
+#define DAYS_MAX 36500u
+/* Digits behind the point: finer than a second. */
+#define DAYS_DIGITS_MAX 9u
+
+/* Reads digits up to the first that is none, as a number that stays below `max`. NULL: there are none, or too many. */
+static const char *read_digits(const char *text, uint64_t max, uint64_t *number_out, unsigned *count_out)
+{
+        *number_out = 0;
+        for (*count_out = 0; *text >= '0' && *text <= '9'; text++, ++*count_out) {
+                *number_out = *number_out * 10 + (uint64_t)(*text - '0');
+                if (*number_out > max)
+                        return NULL;
+        }
+        return *count_out > 0 ? text : NULL;
+}
+
+/* Days, and parts of days behind a point, as seconds. */
+static const char *set_days(uint64_t *seconds, const char *value)
+{
+        static const char fault[] = "is not a number of days from 0 to 36500, such as 7 or 0.5";
+        uint64_t days, part = 0, scale = 1;
+        unsigned count;
+
+        value = read_digits(value, DAYS_MAX, &days, &count);
+        if (value != NULL && *value == '.') {
+                value = read_digits(value + 1, INT64_MAX / DAY_S / 10, &part, &count);
+                for (unsigned i = 0; value != NULL && i < count; i++)
+                        scale *= 10;
+        }
+        if (value == NULL || *value != '\0' || count > DAYS_DIGITS_MAX)
+                return fault;
+        *seconds = days * DAY_S + part * DAY_S / scale;
+        /* So little that it would mean never. */
+        return *seconds == 0 && part != 0 ? "is less than a second" : NULL;
+}
+
+static const char *set_mebibytes(uint64_t *bytes, const char *value, uint64_t least)
+{
+        uint64_t number;
+        unsigned count;
+
+        value = read_digits(value, UINT64_C(1) << 30, &number, &count);
+        if (value == NULL || *value != '\0' || number < least)
+                return least > 0 ? "is not a number of MiB from 1 to 1073741824"
+                                 : "is not a number of MiB from 0 to 1073741824";
+        *bytes = number << 20;
+        return NULL;
+}
+
+static const char *set_memory(struct scn_config *config, const char *value)
+{
+        return set_mebibytes(&config->memory_bytes_max, value, 1);
+}
+
+static const char *set_fold_days(struct scn_config *config, const char *value)
+{
+        return set_days(&config->fold_age_s, value);
+}
+
+static const char *set_keep_days(struct scn_config *config, const char *value)
+{
+        return set_days(&config->keep_age_s, value);
+}
+
+static const char *set_reserve(struct scn_config *config, const char *value)
+{
+        return set_mebibytes(&config->reserve_bytes, value, 0);
+}
+
 static const char *set_check(struct scn_config *config, const char *value)
 {
         (void)value;
@@ -100,6 +170,15 @@ static const struct setting settings[] = {
                 set_nothing},
         {"log-format", "text|json", "Write the log, on standard error, as text (the default) or JSON", false, true,
                 set_log_format},
+        {"memory", "MIB", "Open no more documents when those there are take so much memory (4096)", false, true,
+                set_memory},
+        {"fold-days", "DAYS",
+                "Keep of finished gestures that are older only where they began and ended (7); 0: keep all of them",
+                false, true, set_fold_days},
+        {"keep-days", "DAYS", "Drop history that is older, as far as no tag wants it (0: keep it for ever)", false,
+                true, set_keep_days},
+        {"reserve", "MIB", "Refuse edits while less of the disk is free (64); 0: until it is full", false, true,
+                set_reserve},
         {"check", NULL, "Only check the settings", true, false, set_check},
         {"version", NULL, "Print the version", true, false, set_version},
 };
@@ -304,7 +383,9 @@ static bool set_defaults(struct scn_config *config)
 {
         *config = (struct scn_config){.action = SCN_CONFIG_RUN};
         return set_data(config, "./scened-data") == NULL && set_listen(config, "127.0.0.1:7420") == NULL &&
-                set_log_format(config, "text") == NULL;
+                set_log_format(config, "text") == NULL && set_memory(config, "4096") == NULL &&
+                set_fold_days(config, "7") == NULL && set_keep_days(config, "0") == NULL &&
+                set_reserve(config, "64") == NULL;
 }
 
 bool scn_config_read(int argc, char **argv, struct scn_config *config_out, char problem_out[SCN_PROBLEM_BYTES])

@@ -24,6 +24,10 @@ struct scn_config {
         struct scn_address listens[SCN_CONFIG_LISTENS_MAX]; /* at least one */
         size_t listens_count;
         enum scn_log_format log_format;
+        uint64_t memory_bytes_max; /* these four as in struct scn_server_options */
+        uint64_t fold_age_s;
+        uint64_t keep_age_s;
+        uint64_t reserve_bytes;
 };
 
 /* Reads the command line and the file that it names. False: problem_out says which setting, which value and why not.

@@ -197,6 +197,7 @@ struct scn_session {
 
 struct scn_batch;          /* batch.h */
 struct scn_checkpoint_job; /* upkeep.c */
+struct scn_history_upkeep; /* upkeep_history.c */
 struct scn_backup_stream;  /* backup.c */
 struct scn_adopt;          /* adopt.c */
 struct scn_past;           /* memory.h */
@@ -233,17 +234,20 @@ struct scn_room {
         struct scn_batch *spare; /* an empty one with its memory, for the next turn; or NULL */
         struct scn_observable *published;
         struct scn_view_group *groups;
-        uint64_t views_due_ms;                 /* when a view's rate lets it be served next; 0: nothing waits */
-        struct scn_live *live;                 /* NULL: there has been nothing volatile yet */
-        uint32_t jobs_count;                   /* other jobs under way that name this room */
-        struct scn_checkpoint_job *checkpoint; /* under way, beside all else; NULL: none */
-        uint64_t checkpoint_bytes;             /* size of the newest one; 0: there is none */
-        uint64_t gathered_bytes;               /* of the journal behind it, about */
-        uint64_t checkpoint_retry_ms;          /* after one that failed: none before */
-        uint64_t forget_at_ms;                 /* when clients unused for long are looked for */
-        uint64_t memory_bytes;                 /* of the document, about */
-        struct scn_past *past;                 /* memory.h: as it was, kept for who asks next */
+        uint64_t views_due_ms;                     /* when a view's rate lets it be served next; 0: nothing waits */
+        struct scn_live *live;                     /* NULL: there has been nothing volatile yet */
+        uint32_t jobs_count;                       /* other jobs under way that name this room */
+        struct scn_checkpoint_job *checkpoint;     /* under way, beside all else; NULL: none */
+        uint64_t checkpoint_bytes;                 /* size of the newest one; 0: there is none */
+        uint64_t gathered_bytes;                   /* of the journal behind it, about */
+        uint64_t checkpoint_retry_ms;              /* after one that failed: none before */
+        struct scn_history_upkeep *history_upkeep; /* begun, and perhaps a piece of it under way; NULL: none */
+        uint64_t history_upkeep_ms;                /* when its next piece may be done */
+        uint64_t forget_at_ms;                     /* when clients unused for long are looked for */
+        uint64_t memory_bytes;                     /* of the document, about */
+        struct scn_past *past;                     /* memory.h: as it was, kept for who asks next */
         size_t past_count;
+        uint64_t past_drops_count;
         struct scn_room_counters counters;
         bool has_large_wal;          /* and it has been said */
         bool has_damaged_checkpoint; /* the newest one could not be used: another is wanted */
@@ -262,7 +266,10 @@ struct scn_server {
         uint32_t jobs_count;         /* under way that name no room */
         uint32_t history_jobs_count; /* of these, questions about the past */
         uint32_t checkpoint_jobs_count;
+        bool has_history_upkeep; /* one of the rooms */
         uint32_t backups_count;
+        bool is_low;              /* less of the disk is free than is to stay free: no edits for now */
+        bool is_looking;          /* at how much is free: a job is under way */
         struct scn_adopt *adopts; /* list */
         uint32_t adopts_count;
         uint64_t purge_at_ms; /* when the trash is looked through */
@@ -400,6 +407,14 @@ void scn_room_note_wal(struct scn_room *room, uint64_t bytes);
 bool scn_room_checkpoint(struct scn_room *room, bool is_last);
 /* One that is under way is given up as soon as it can be. */
 void scn_room_cancel_checkpoint(struct scn_room *room);
+
+/* --- upkeep_history.c --- */
+/* About every second: folds and drops a piece of what is old enough, beside all else. */
+void scn_room_upkeep_history(struct scn_room *room);
+/* Whether a piece is under way, beside all else. */
+bool scn_room_has_history_piece(const struct scn_room *room);
+/* Before the room closes. False: a piece is under way, which ends soon and then wants the room to be there. */
+bool scn_room_cancel_history_upkeep(struct scn_room *room);
 
 /* --- view.c --- */
 /* Begins or changes a view and sends what it lacks; only while the room is settled. */

@@ -51,11 +51,8 @@ static enum scn_error make_source(struct fork_job *job, struct scn_journal *jour
                 error = SCN_E_FUTURE;
         }
         if (error == SCN_OK) {
-                error = scn_document_restore(
+                error = scn_document_at(
                         journal, &job->options, job->revision, document_out, &job->damaged, &job->fault);
-        }
-        if (error == SCN_OK && job->revision > 0) {
-                error = scn_replay(journal, *document_out, job->revision, &job->fault);
         }
         return error;
 }
@@ -310,6 +307,10 @@ bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *me
         struct scn_server *server = session->server;
         if (!scn_room_is_settled(session->room) || !scn_server_has_history_job(server)) {
                 return false;
+        }
+        if (server->is_low) {
+                scn_session_fail(session, message->request, SCN_E_STORAGE_FULL, NULL);
+                return true;
         }
         struct fork_job *job = scn_alloc_zero(1, sizeof *job);
         if (job == NULL || !copy_slice(session->room->name, &job->name) || !copy_slice(message->at, &job->at) ||

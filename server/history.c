@@ -41,24 +41,7 @@ static enum scn_error open_past(struct scn_history_job *job, struct scn_journal 
 enum scn_error scn_history_restore(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision,
         struct scn_document **document_out)
 {
-        struct scn_journal_state state;
-        enum scn_error error = scn_journal_state(journal, &state, &job->fault);
-        if (error == SCN_OK && revision > state.last_revision) {
-                error = SCN_E_FUTURE;
-        }
-        if (error == SCN_OK) {
-                error = scn_document_restore(
-                        journal, &job->options, revision, document_out, &job->damaged, &job->fault);
-        }
-        if (error != SCN_OK || revision == 0) {
-                return error;
-        }
-        error = scn_replay(journal, *document_out, revision, &job->fault);
-        if (error != SCN_OK) {
-                scn_document_destroy(*document_out);
-                *document_out = NULL;
-        }
-        return error;
+        return scn_document_at(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
 }
 
 static struct scn_slice at_of(const struct scn_message *message)
@@ -70,19 +53,20 @@ static struct scn_slice at_of(const struct scn_message *message)
                                                       : none;
 }
 
-/* The document that the loan has before the revision, led on to it. */
-static enum scn_error lead_on(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision)
+/* The document that the loan has before the revision, led on to it. False: it cannot be; it may be one of within what
+ * has been folded since. */
+static bool lead_on(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision)
 {
         struct scn_document *document = job->loan.base;
-        const enum scn_error error = scn_replay(journal, document, revision, &job->fault);
-        if (error == SCN_OK && scn_document_revision(document) < revision) {
-                return SCN_E_FUTURE;
+        job->loan.base = NULL;
+        if (scn_journal_has_revision(journal, revision, NULL) != SCN_OK ||
+                scn_replay(journal, document, revision, NULL) != SCN_OK ||
+                scn_document_revision(document) != revision) {
+                scn_document_destroy(document);
+                return false;
         }
-        if (error == SCN_OK) {
-                job->loan.base = NULL;
-                scn_past_keep(&job->loan, document);
-        }
-        return error;
+        scn_past_keep(&job->loan, document);
+        return true;
 }
 
 static enum scn_error find_past(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision,
@@ -93,10 +77,9 @@ static enum scn_error find_past(struct scn_history_job *job, struct scn_journal 
         if (*document_out != NULL) {
                 return SCN_OK;
         }
-        if (job->loan.base != NULL) {
-                const enum scn_error error = lead_on(job, journal, revision);
+        if (job->loan.base != NULL && lead_on(job, journal, revision)) {
                 *document_out = job->loan.made;
-                return error;
+                return SCN_OK;
         }
         const enum scn_error error = scn_history_restore(job, journal, revision, &made);
         if (error == SCN_OK) {
@@ -144,8 +127,11 @@ static void answer_verify(struct scn_history_job *job, struct scn_journal *journ
         struct scn_buffer body;
         scn_buffer_init(&body, 256);
         struct scn_packer packer = scn_packer_to(&body);
-        scn_pack_map(&packer, 3);
+        scn_pack_map(&packer, verified.base > 0 ? 4 : 3);
         scn_history_pack(&packer, "rev", verified.revision);
+        if (verified.base > 0) {
+                scn_history_pack(&packer, "base", verified.base);
+        }
         scn_pack_cstring(&packer, "digest");
         scn_pack_digest(&packer, &verified.digests);
         scn_pack_cstring(&packer, "ok");

@@ -115,6 +115,11 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
                 error = scn_at_find(journal, log->until, &at, &job->fault);
                 *to_out = error == SCN_OK && at < *to_out ? at : *to_out;
         }
+        /* Who names a beginning wants to be told that there is nothing of it; else the log begins where it begins. */
+        if (error == SCN_OK && log->from != SCN_ABSENT && log->from > 1) {
+                error = scn_journal_has_revision(journal, log->from, &job->fault);
+                error = error == SCN_E_BEFORE_RETENTION ? error : SCN_OK;
+        }
         return error;
 }
 

@@ -91,6 +91,7 @@ struct telling {
         scn_revision from;
         scn_revision to; /* not beyond the last there is */
         scn_revision cursor;
+        scn_revision judged;     /* how far it was folded at the beginning */
         struct scn_slice author; /* data == NULL: everybody's */
         struct scn_delta_request request;
         struct scn_ops ops;
@@ -152,6 +153,12 @@ static void tell_each(struct scn_history_job *job, struct scn_journal *journal, 
                 goes_on = replay_page(job, document, page, telling);
                 scn_journal_page_destroy(page);
         }
+        /* Half of a window was read as it was before it was folded: that is not damage. */
+        struct scn_journal_state state;
+        if (job->answers.error == SCN_E_CORRUPT && scn_journal_state(journal, &state, NULL) == SCN_OK &&
+                state.judged != telling->judged) {
+                job->answers.error = SCN_E_FOLDED;
+        }
 }
 
 static enum scn_error find_range(struct scn_history_job *job, struct scn_journal *journal,
@@ -160,6 +167,7 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
         struct scn_journal_state state;
         enum scn_error error = scn_journal_state(journal, &state, &job->fault);
         telling->to = SCN_REVISION_MAX;
+        telling->judged = error == SCN_OK ? state.judged : 0;
         if (error == SCN_OK && replay->from.data != NULL) {
                 error = scn_at_find(journal, replay->from, &telling->from, &job->fault);
         }
@@ -174,6 +182,12 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
                 return SCN_E_FUTURE;
         }
         telling->to = telling->to < state.last_revision ? telling->to : state.last_revision;
+        if (replay->to.data != NULL && telling->to > 0) {
+                error = scn_journal_has_revision(journal, telling->to, &job->fault);
+                if (error != SCN_OK) {
+                        return error;
+                }
+        }
         if (telling->from > telling->to) {
                 (void)snprintf(job->fault.text, sizeof job->fault.text,
                         "revision %llu, to begin after, lies behind revision %llu, to end with",

@@ -49,6 +49,10 @@ static int run(const struct scn_config *config)
                         .listens = config->listens,
                         .listens_count = config->listens_count,
                         .log = &log,
+                        .memory_bytes_max = config->memory_bytes_max,
+                        .fold_age_s = config->fold_age_s,
+                        .keep_age_s = config->keep_age_s,
+                        .reserve_bytes = config->reserve_bytes,
                         .takes_signals = true,
                 },
                 problem);

@@ -52,6 +52,7 @@ static void drop(struct scn_room *room, struct scn_past **at)
 
 void scn_past_drop(struct scn_room *room)
 {
+        room->past_drops_count++;
         while (room->past != NULL) {
                 drop(room, &room->past);
         }
@@ -85,7 +86,7 @@ static struct scn_past **find_base(struct scn_room *room, scn_revision wanted)
 
 void scn_past_lend(struct scn_room *room, scn_revision wanted, struct scn_past_loan *loan)
 {
-        *loan = (struct scn_past_loan){.epoch = room->epoch};
+        *loan = (struct scn_past_loan){.epoch = room->epoch, .drops_count = room->past_drops_count};
         for (struct scn_past *past = room->past; past != NULL; past = past->next) {
                 if (wanted == SCN_ABSENT || past->revision == wanted) {
                         past->users++;
@@ -206,7 +207,7 @@ void scn_past_return(struct scn_room *room, struct scn_past_loan *loan)
                         past->used_ms = scn_server_now_ms(room->server);
                 }
         }
-        if (is_there && loan->made != NULL) {
+        if (is_there && loan->made != NULL && loan->drops_count == room->past_drops_count) {
                 keep(room, loan);
         }
         scn_document_destroy(loan->made);

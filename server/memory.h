@@ -29,6 +29,7 @@ struct scn_past_loan {
         struct scn_past *lent[SCN_PAST_PER_ROOM_MAX];
         size_t lent_count;
         uint64_t epoch;            /* of the room's opening */
+        uint64_t drops_count;      /* the room's: what was made before a drop is not kept after it */
         struct scn_document *base; /* the question's own now; NULL: there was none */
         struct scn_document *made; /* by the worker; kept for the next, if it may be */
         scn_revision revision;     /* of `made` */

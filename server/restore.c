@@ -63,15 +63,7 @@ void scn_restore_destroy(struct scn_restore *restore)
 static enum scn_error make(
         struct restore_job *job, struct scn_journal *journal, scn_revision revision, struct scn_document **document_out)
 {
-        enum scn_error error =
-                scn_document_restore(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
-        if (error == SCN_OK && revision > 0) {
-                error = scn_replay(journal, *document_out, revision, &job->fault);
-        }
-        if (error == SCN_OK && scn_document_revision(*document_out) != revision) {
-                error = SCN_E_CORRUPT;
-        }
-        return error;
+        return scn_document_at(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
 }
 
 static enum scn_error plan(struct restore_job *job, const struct scn_document *present)

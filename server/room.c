@@ -107,7 +107,9 @@ static void settle_repeat(struct scn_session *session, const struct client_job *
 {
         const struct scn_journal_transaction *stored =
                 scn_journal_page_count(asked->page) == 1 ? scn_journal_page_get(asked->page, 0) : NULL;
-        if (asked->error != SCN_OK) {
+        if (asked->error == SCN_E_FOLDED || asked->error == SCN_E_BEFORE_RETENTION) {
+                scn_answer_refused(session, asked->number, asked->error);
+        } else if (asked->error != SCN_OK) {
                 /* It may be stored, so it cannot be called refused. */
                 scn_session_end(session, asked->error, NULL);
         } else if (stored == NULL) {
@@ -419,7 +421,8 @@ static void destroy_room(struct scn_room *room)
         }
         *at = room->next;
         server->rooms_count--;
-        SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL);
+        SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL &&
+                room->history_upkeep == NULL);
         scn_past_drop(room);
         scn_document_destroy(room->document);
         scn_observable_destroy(room->published);
@@ -434,6 +437,9 @@ static void destroy_room(struct scn_room *room)
 bool scn_room_close(struct scn_room *room)
 {
         struct scn_server *server = room->server;
+        if (!scn_room_cancel_history_upkeep(room)) {
+                return false;
+        }
         if (room->journal != NULL) {
                 struct close_job *close = scn_alloc_zero(1, sizeof *close);
                 if (close == NULL) {
@@ -451,12 +457,15 @@ bool scn_room_close(struct scn_room *room)
 
 bool scn_room_is_unused(const struct scn_room *room)
 {
-        return room->sessions == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL;
+        return room->sessions == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL &&
+                !scn_room_has_history_piece(room);
 }
 
 struct scn_journal *scn_room_retire(struct scn_room *room)
 {
         struct scn_journal *journal = room->journal;
+        const bool is_cancelled = scn_room_cancel_history_upkeep(room);
+        SCN_ASSERT(is_cancelled); /* it is unused */
         room->state = SCN_ROOM_CLOSING;
         room->journal = NULL;
         room->jobs_count++;
@@ -477,7 +486,7 @@ void scn_room_tick(struct scn_room *room)
                 return;
         }
         const bool is_idle = scn_server_now_ms(room->server) - room->idle_since_ms >= SCN_ROOM_IDLE_MS;
-        if (is_idle && !must_close && scn_room_checkpoint(room, true)) {
+        if (is_idle && !must_close && (scn_room_checkpoint(room, true) || room->history_upkeep != NULL)) {
                 return;
         }
         if (room->checkpoint == NULL && (must_close || is_idle)) {

@@ -40,8 +40,8 @@ static enum scn_error redo_records(const struct scn_journal_transaction *transac
         return SCN_OK;
 }
 
-enum scn_error scn_replay_transaction(struct scn_document *document, const struct scn_journal_transaction *transaction,
-        struct scn_ops *ops, struct scn_storage_fault *fault)
+enum scn_error scn_redo_transaction(struct scn_document *document, const struct scn_journal_transaction *transaction,
+        struct scn_ops *ops, struct scn_changes **changes_out, struct scn_storage_fault *fault)
 {
         enum scn_error error = redo_records(transaction, ops);
         if (error != SCN_OK) {
@@ -53,16 +53,24 @@ enum scn_error scn_replay_transaction(struct scn_document *document, const struc
                 .ops_count = (uint32_t)ops->count,
                 .client = transaction->client,
                 .step = transaction->step == transaction->revision ? 0 : transaction->step,
+                .revision = transaction->revision,
         };
-        struct scn_changes *changes;
         struct scn_refusal refusal;
-        error = scn_document_apply(document, &edit, &changes, &refusal);
-        if (error == SCN_E_NO_MEMORY) {
+        error = scn_document_apply(document, &edit, changes_out, &refusal);
+        if (error == SCN_E_NO_MEMORY || error == SCN_OK) {
                 return error;
         }
+        replay_fault(fault, transaction->revision, scn_error_text(error));
+        return SCN_E_CORRUPT;
+}
+
+enum scn_error scn_replay_transaction(struct scn_document *document, const struct scn_journal_transaction *transaction,
+        struct scn_ops *ops, struct scn_storage_fault *fault)
+{
+        struct scn_changes *changes;
+        const enum scn_error error = scn_redo_transaction(document, transaction, ops, &changes, fault);
         if (error != SCN_OK) {
-                replay_fault(fault, transaction->revision, scn_error_text(error));
-                return SCN_E_CORRUPT;
+                return error;
         }
         scn_document_settle(document, changes);
         if (scn_document_revision(document) != transaction->revision || !is_digest(document, transaction->digest)) {
@@ -76,7 +84,9 @@ enum scn_error scn_replay(
         struct scn_journal *journal, struct scn_document *document, scn_revision to, struct scn_storage_fault *fault)
 {
         struct scn_ops ops = {0};
-        enum scn_error error = SCN_OK;
+        struct scn_journal_state state;
+        enum scn_error error = scn_journal_state(journal, &state, fault);
+        const scn_revision judged = error == SCN_OK ? state.judged : 0;
         uint32_t count = 1;
         while (error == SCN_OK && count > 0 && (to == 0 || scn_document_revision(document) < to)) {
                 const struct scn_journal_range range = {.from = scn_document_revision(document) + 1, .to = to};
@@ -89,6 +99,10 @@ enum scn_error scn_replay(
                 scn_journal_page_destroy(page);
         }
         scn_ops_finish(&ops);
+        /* A window that was folded between two pages is not damage: half of it was read as it was before. */
+        if (error == SCN_E_CORRUPT && scn_journal_state(journal, &state, NULL) == SCN_OK && state.judged != judged) {
+                error = SCN_E_FOLDED;
+        }
         return error;
 }
 
@@ -219,9 +233,15 @@ enum scn_error scn_document_restore(struct scn_journal *journal, const struct sc
         scn_revision at_most, struct scn_document **document_out, struct scn_storage_fault *damaged,
         struct scn_storage_fault *fault)
 {
+        struct scn_journal_state state;
         scn_revision at = at_most;
+        enum scn_error last = SCN_E_CORRUPT;
         bool has_older = true;
         *document_out = NULL;
+        const enum scn_error asked = scn_journal_state(journal, &state, fault);
+        if (asked != SCN_OK) {
+                return asked;
+        }
         while (has_older) {
                 struct scn_storage_fault found = {.text = ""};
                 const enum scn_error error = load_checkpoint(journal, wanted, at, document_out, &found);
@@ -237,11 +257,58 @@ enum scn_error scn_document_restore(struct scn_journal *journal, const struct sc
                 }
                 if (error != SCN_OK) {
                         *damaged = found;
+                        last = error;
                 }
-                has_older = error != SCN_OK && found.revision > 0 && found.revision <= at;
+                has_older = error != SCN_OK && found.revision > state.base && found.revision <= at;
                 at = has_older ? found.revision - 1 : 0;
         }
-        return scn_document_born(journal, wanted, document_out);
+        if (state.base == 0) {
+                return scn_document_born(journal, wanted, document_out);
+        }
+        if (damaged->text[0] != '\0') {
+                *fault = *damaged;
+        } else {
+                replay_fault(fault, state.base, "the checkpoint that the history begins with is not there");
+        }
+        return last;
+}
+
+static enum scn_error make_at(struct scn_journal *journal, const struct scn_document_options *wanted,
+        scn_revision revision, struct scn_document **document_out, struct scn_storage_fault *damaged,
+        struct scn_storage_fault *fault)
+{
+        *document_out = NULL;
+        enum scn_error error = scn_journal_has_revision(journal, revision, fault);
+        if (error == SCN_OK) {
+                error = scn_document_restore(journal, wanted, revision, document_out, damaged, fault);
+        }
+        if (error == SCN_OK && revision > 0) {
+                error = scn_replay(journal, *document_out, revision, fault);
+        }
+        /* It may have been folded or dropped meanwhile. */
+        if (error == SCN_OK && scn_document_revision(*document_out) != revision) {
+                error = scn_journal_has_revision(journal, revision, fault);
+                error = error == SCN_OK ? SCN_E_CORRUPT : error;
+        }
+        if (error != SCN_OK) {
+                scn_document_destroy(*document_out);
+                *document_out = NULL;
+        }
+        return error;
+}
+
+enum scn_error scn_document_at(struct scn_journal *journal, const struct scn_document_options *wanted,
+        scn_revision revision, struct scn_document **document_out, struct scn_storage_fault *damaged,
+        struct scn_storage_fault *fault)
+{
+        enum scn_error error = SCN_E_FOLDED;
+        for (int i = 0; i < SCN_FOLDED_TRIES && error == SCN_E_FOLDED; i++) {
+                error = make_at(journal, wanted, revision, document_out, damaged, fault);
+                if (error == SCN_E_FOLDED && scn_journal_has_revision(journal, revision, fault) != SCN_OK) {
+                        return error;
+                }
+        }
+        return error;
 }
 
 /* --- Opening --- */

@@ -61,16 +61,28 @@ SCN_NODISCARD enum scn_error scn_document_born(
         struct scn_journal *journal, const struct scn_document_options *wanted, struct scn_document **document_out);
 
 /* The document of the newest checkpoint at or below a revision, proven by its own digest and the journal's, or, if
- * there is none, the one at revision 0. A checkpoint that is damaged is passed over, and said in `damaged`, for older
- * ones or the journal alone tell the same. Errors: those of storage.h but for that. */
+ * there is none and the history begins there, the one at revision 0. A checkpoint that is damaged is passed over, and
+ * said in `damaged`, for older ones or the journal alone tell the same. Errors: those of storage.h but for that. */
 SCN_NODISCARD enum scn_error scn_document_restore(struct scn_journal *journal,
         const struct scn_document_options *wanted, scn_revision at_most, struct scn_document **document_out,
         struct scn_storage_fault *damaged, struct scn_storage_fault *fault);
 
+/* The document as it was at a revision, which the journal must have: SCN_E_FUTURE, SCN_E_FOLDED and
+ * SCN_E_BEFORE_RETENTION say that it has not. Else as scn_document_restore(). */
+SCN_NODISCARD enum scn_error scn_document_at(struct scn_journal *journal, const struct scn_document_options *wanted,
+        scn_revision revision, struct scn_document **document_out, struct scn_storage_fault *damaged,
+        struct scn_storage_fault *fault);
+
+/* Does one transaction again and checks nothing: the changes are the caller's. */
+SCN_NODISCARD enum scn_error scn_redo_transaction(struct scn_document *document,
+        const struct scn_journal_transaction *transaction, struct scn_ops *ops, struct scn_changes **changes_out,
+        struct scn_storage_fault *fault);
 /* Does one transaction again and checks revision and digest. `ops` is scratch memory, reused. */
 SCN_NODISCARD enum scn_error scn_replay_transaction(struct scn_document *document,
         const struct scn_journal_transaction *transaction, struct scn_ops *ops, struct scn_storage_fault *fault);
-/* All that follow the document's revision, up to `to` (0: the last there is). */
+/* All that follow the document's revision, up to `to` (0: the last there is). SCN_E_FOLDED: the history was folded
+ * while it was read; from the beginning it can be read again. */
+#define SCN_FOLDED_TRIES 4
 SCN_NODISCARD enum scn_error scn_replay(
         struct scn_journal *journal, struct scn_document *document, scn_revision to, struct scn_storage_fault *fault);
 

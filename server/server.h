@@ -38,6 +38,9 @@ struct scn_server_options {
         size_t input_bytes_max;    /* that all sessions together may hold; 0: the usual */
         uint64_t file_bytes_max;   /* of a file that is to become a document; 0: the usual */
         uint64_t memory_bytes_max; /* of documents; above, none is opened any more; 0: the usual */
+        uint64_t fold_age_s;       /* finished gestures that are older are folded; 0: never */
+        uint64_t keep_age_s;       /* history that is older may be dropped; 0: never */
+        uint64_t reserve_bytes;    /* of the disk that is to stay free: with less, edits are refused; 0: none */
         /* The host's; `data` is passed to each. */
         uint64_t (*utc_us)(void *data);       /* since 1970, microseconds */
         uint64_t (*monotonic_ms)(void *data); /* milliseconds */

@@ -58,7 +58,8 @@ static void answer(struct scn_session *session, const struct tag_job *job)
         scn_history_pack(&packer, "rev", job->tag.revision);
         scn_answers_fail(&answers, job->error);
         scn_answers_add(&answers, &packer, false);
-        scn_answers_send(&answers, session, NULL);
+        scn_answers_send(&answers, session,
+                job->error == SCN_E_FOLDED || job->error == SCN_E_BEFORE_RETENTION ? job->fault.text : NULL);
         scn_answers_finish(&answers);
         scn_buffer_finish(&body);
 }

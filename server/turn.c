@@ -352,8 +352,8 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 session->repeat_hash = hash;
                 return false;
         }
-        /* Only reading goes while the file cannot even list the epoch. */
-        if (!batch->room->has_epoch) {
+        /* Only reading goes while the file cannot even list the epoch, or the disk is down to its reserve. */
+        if (!batch->room->has_epoch || batch->room->server->is_low) {
                 scn_session_use_number(session, number);
                 scn_session_drop_staged(session);
                 refuse_now(session, number, SCN_E_STORAGE_FULL);

@@ -7,6 +7,7 @@
 #include "protocol/base/assert.h"
 #include "server/answer.h"
 #include "server/record.h"
+#include "server/room_open.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct wanted {
 /* Who made a revision: for the skips. */
 struct head {
         scn_revision revision;
+        struct scn_uid node; /* one that it wrote */
         int64_t time_us;
         struct scn_slice author; /* in the ops' arena; data == NULL: not known */
 };
@@ -119,7 +121,8 @@ static enum scn_error read_transaction(struct scn_journal *journal, struct scn_u
         enum scn_error error = scn_journal_read(journal, &range, &page, NULL);
         if (error == SCN_OK && scn_journal_page_count(page) != 1) {
                 scn_journal_page_destroy(page);
-                error = SCN_E_CORRUPT;
+                error = scn_journal_has_revision(journal, revision, NULL);
+                error = error == SCN_OK ? SCN_E_CORRUPT : error;
         }
         if (error == SCN_OK) {
                 undo->pages[undo->pages_count++] = page;
@@ -136,7 +139,7 @@ static bool is_of_step(const struct scn_journal_transaction *transaction, struct
 }
 
 /* The transactions of a group, among those of others: heads first, for only its own are worth their records. */
-static enum scn_error read_group(
+static enum scn_error read_pages(
         struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
 {
         enum scn_error error = SCN_OK;
@@ -148,15 +151,49 @@ static enum scn_error read_group(
                 const uint32_t count = error == SCN_OK ? scn_journal_page_count(page) : 0;
                 for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
                         const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
+                        next = transaction->revision + 1;
                         if (is_of_step(transaction, author, wanted->step.first)) {
                                 error = read_transaction(journal, undo, transaction->revision);
                         }
                 }
                 scn_journal_page_destroy(page);
-                next += count;
                 error = error == SCN_OK && count == 0 ? SCN_E_CORRUPT : error;
         }
         return error;
+}
+
+static void drop_pages(struct scn_undo *undo, size_t from)
+{
+        while (undo->pages_count > from) {
+                struct scn_journal_page *page = undo->pages[--undo->pages_count];
+                undo->record_bytes -= scn_journal_page_bytes(page);
+                scn_journal_page_destroy(page);
+        }
+}
+
+/* The same, all of it as it was or all of it folded: again if it was folded meanwhile. */
+static enum scn_error read_group(
+        struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
+{
+        const size_t pages_count = undo->pages_count;
+        struct scn_journal_state before;
+        struct scn_journal_state after;
+        enum scn_error error = SCN_E_FOLDED;
+        for (int i = 0; i < SCN_FOLDED_TRIES && error == SCN_E_FOLDED; i++) {
+                drop_pages(undo, pages_count);
+                error = scn_journal_state(journal, &before, NULL);
+                if (error == SCN_OK && wanted->step.first <= before.base) {
+                        return SCN_E_BEFORE_RETENTION;
+                }
+                if (error != SCN_OK) {
+                        return error;
+                }
+                error = read_pages(journal, undo, author, wanted);
+                if (scn_journal_state(journal, &after, NULL) == SCN_OK && after.judged != before.judged) {
+                        error = SCN_E_FOLDED;
+                }
+        }
+        return error == SCN_E_FOLDED ? SCN_E_BUSY : error;
 }
 
 /* A transaction that took back several steps has their records one step after the other, the one that is brought back
@@ -286,7 +323,7 @@ static enum scn_error prepare_records(struct scn_journal *journal, struct scn_un
                 const size_t properties_count = undo->ops.properties_count;
                 const struct wanted *before = i > 0 ? &undo->wanted[i - 1] : NULL;
                 error = prepare_step(journal, undo, author, before, &undo->wanted[i]);
-                if (error == SCN_E_TOO_LARGE && i > 0) {
+                if ((error == SCN_E_TOO_LARGE || error == SCN_E_BEFORE_RETENTION) && i > 0) {
                         undo->wanted_count = i;
                         undo->ops.count = ops_count;
                         undo->ops.properties_count = properties_count;
@@ -313,23 +350,48 @@ static enum scn_error prepare_records(struct scn_journal *journal, struct scn_un
         return SCN_OK;
 }
 
+static bool writes(const struct scn_journal_transaction *transaction, struct scn_uid node)
+{
+        uint32_t i = 0;
+        while (i < transaction->records_count && !scn_uid_equal(transaction->records[i].node, node)) {
+                i++;
+        }
+        return i < transaction->records_count;
+}
+
+static enum scn_error find_head_of(struct scn_journal *journal, struct scn_undo *undo, struct head *head)
+{
+        struct scn_journal_range range = {.from = head->revision, .to = head->revision, .without_records = true};
+        struct scn_journal_page *page = NULL;
+        enum scn_error error = scn_journal_read(journal, &range, &page, NULL);
+        uint32_t at = 0;
+        if (error == SCN_OK && scn_journal_page_count(page) == 0) {
+                /* Folded: into the next that writes the node. */
+                scn_journal_page_destroy(page);
+                page = NULL;
+                range.to = head->revision + SCN_JOURNAL_FOLD_WINDOW - 1;
+                range.without_records = false;
+                error = scn_journal_read(journal, &range, &page, NULL);
+                while (error == SCN_OK && at < scn_journal_page_count(page) &&
+                        !writes(scn_journal_page_get(page, at), head->node)) {
+                        at++;
+                }
+        }
+        if (error == SCN_OK && at < scn_journal_page_count(page)) {
+                const struct scn_journal_transaction *transaction = scn_journal_page_get(page, at);
+                head->time_us = transaction->time_us;
+                head->author = scn_arena_copy(&undo->ops.arena, transaction->author.data, transaction->author.size);
+                error = head->author.data == NULL ? SCN_E_NO_MEMORY : SCN_OK;
+        }
+        scn_journal_page_destroy(page);
+        return error;
+}
+
 static enum scn_error find_heads(struct scn_journal *journal, struct scn_undo *undo)
 {
         enum scn_error error = SCN_OK;
         for (uint32_t i = 0; i < undo->heads_count && error == SCN_OK; i++) {
-                struct head *head = &undo->heads[i];
-                const struct scn_journal_range range = {
-                        .from = head->revision, .to = head->revision, .without_records = true};
-                struct scn_journal_page *page = NULL;
-                error = scn_journal_read(journal, &range, &page, NULL);
-                if (error == SCN_OK && scn_journal_page_count(page) == 1) {
-                        const struct scn_journal_transaction *transaction = scn_journal_page_get(page, 0);
-                        head->time_us = transaction->time_us;
-                        head->author =
-                                scn_arena_copy(&undo->ops.arena, transaction->author.data, transaction->author.size);
-                        error = head->author.data == NULL ? SCN_E_NO_MEMORY : SCN_OK;
-                }
-                scn_journal_page_destroy(page);
+                error = find_head_of(journal, undo, &undo->heads[i]);
         }
         return error;
 }
@@ -547,9 +609,10 @@ static bool note_heads(struct scn_undo *undo, const struct scn_changes *changes)
 {
         const bool was_asked = undo->heads_count > 0;
         for (uint32_t i = 0; i < scn_changes_skips_count(changes) && i < SKIPS_TOLD_MAX && !was_asked; i++) {
-                const scn_revision revision = scn_changes_skip(changes, i)->revision;
-                if (revision != 0 && find_head(undo, revision) == NULL) {
-                        undo->heads[undo->heads_count++] = (struct head){.revision = revision};
+                const struct scn_skip *skip = scn_changes_skip(changes, i);
+                if (skip->revision != 0 && find_head(undo, skip->revision) == NULL) {
+                        undo->heads[undo->heads_count++] =
+                                (struct head){.revision = skip->revision, .node = skip->node};
                 }
         }
         undo->wants_heads = !was_asked && undo->heads_count > 0;

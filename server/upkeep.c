@@ -187,7 +187,7 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
                 return true;
         }
         if (room->state != SCN_ROOM_OPEN || room->is_broken || !room->has_epoch || server->is_stopping ||
-                !is_due(room, is_last) || server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
+                server->is_low || !is_due(room, is_last) || server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
                 scn_server_now_ms(server) < room->checkpoint_retry_ms) {
                 return false;
         }
@@ -409,15 +409,69 @@ static void purge(struct scn_server *server)
         options->submit(options->data, &job->job);
 }
 
+/* --- The reserve --- */
+
+struct look_job {
+        struct scn_job job;
+        struct scn_server *server;
+        uint64_t free_bytes;
+        enum scn_error error;
+};
+
+static void run_look(struct scn_job *base)
+{
+        struct look_job *job = (struct look_job *)base;
+        job->error = scn_storage_free_bytes(job->server->storage, &job->free_bytes, NULL);
+}
+
+static void done_look(struct scn_job *base)
+{
+        struct look_job *job = (struct look_job *)base;
+        struct scn_server *server = job->server;
+        const unsigned long long free_mib = job->free_bytes >> 20;
+        const unsigned long long reserve_mib = server->options.reserve_bytes >> 20;
+        server->jobs_count--;
+        server->is_looking = false;
+        /* If it cannot be known, what is written will tell. */
+        const bool is_low = job->error == SCN_OK && job->free_bytes < server->options.reserve_bytes;
+        if (is_low != server->is_low) {
+                server->is_low = is_low;
+                scn_server_log(server, is_low ? SCN_LOG_ERROR : SCN_LOG_INFO,
+                        is_low ? "disk: %llu MiB are free, less than the reserve of %llu MiB: no edits for now"
+                               : "disk: %llu MiB are free, the reserve is %llu MiB: edits are taken again",
+                        free_mib, reserve_mib);
+        }
+        scn_free(job);
+}
+
+/* At each tick: what other programs write counts, too. */
+static void look(struct scn_server *server)
+{
+        const struct scn_server_options *options = &server->options;
+        if (options->reserve_bytes == 0 || server->is_looking) {
+                return;
+        }
+        struct look_job *job = scn_alloc_zero(1, sizeof *job);
+        if (job == NULL) {
+                return; /* later */
+        }
+        *job = (struct look_job){.job = {.run = run_look, .done = done_look}, .server = server};
+        server->is_looking = true;
+        server->jobs_count++;
+        options->submit(options->data, &job->job);
+}
+
 void scn_server_upkeep(struct scn_server *server)
 {
         if (server->is_stopping) {
                 return;
         }
+        look(server);
         if (scn_server_now_ms(server) >= server->purge_at_ms) {
                 purge(server);
         }
         for (struct scn_room *room = server->rooms; room != NULL; room = room->next) {
                 do_piece(room);
+                scn_room_upkeep_history(room);
         }
 }

@@ -11,6 +11,7 @@
 
 /* What the file ends with. */
 struct scn_verified {
+        scn_revision base; /* the first state that is kept; 0: all of it is */
         scn_revision revision;
         struct scn_digests digests;
 };

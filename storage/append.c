@@ -140,16 +140,16 @@ static struct scn_slice take_front(struct scn_slice *bytes, uint32_t size_max)
         return front;
 }
 
-static enum scn_error add_record_row(struct batch *batch, scn_revision revision, int64_t position, int64_t part,
-        const struct scn_journal_record *row)
+static enum scn_error add_record_row(struct scn_journal *journal, int64_t id, scn_revision revision, int64_t position,
+        int64_t part, const struct scn_journal_record *row, struct scn_storage_fault *fault)
 {
-        struct scn_database *database = &batch->journal->database;
+        struct scn_database *database = &journal->database;
         sqlite3_stmt *statement;
-        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RECORD_ADD, &statement, batch->fault);
+        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RECORD_ADD, &statement, fault);
 
         if (error != SCN_OK)
                 return error;
-        sqlite3_bind_int64(statement, 1, batch->journal->clients.next_record++);
+        sqlite3_bind_int64(statement, 1, id);
         sqlite3_bind_int64(statement, 2, (int64_t)revision);
         sqlite3_bind_int64(statement, 3, position);
         sqlite3_bind_int64(statement, 4, part);
@@ -157,14 +157,14 @@ static enum scn_error add_record_row(struct batch *batch, scn_revision revision,
         scn_database_bind_blob(statement, 6, (struct scn_slice){row->node.bytes, sizeof row->node.bytes});
         scn_database_bind_blob(statement, 7, row->before);
         scn_database_bind_blob(statement, 8, row->after);
-        error = scn_database_run(database, statement, batch->fault);
-        scn_journal_sum_record(&batch->journal->checksum, position, part, row);
+        error = scn_database_run(database, statement, fault);
+        scn_journal_sum_record(&journal->checksum, position, part, row);
         return error;
 }
 
 /* The rows of one record, one at least. */
-static enum scn_error add_record(
-        struct batch *batch, scn_revision revision, int64_t position, const struct scn_journal_record *record)
+enum scn_error scn_journal_add_record(struct scn_journal *journal, scn_revision revision, int64_t position,
+        const struct scn_journal_record *record, int64_t *next_record, struct scn_storage_fault *fault)
 {
         struct scn_journal_record left = *record;
         enum scn_error error = SCN_OK;
@@ -173,7 +173,7 @@ static enum scn_error add_record(
                 struct scn_journal_record row = {.kind = record->kind, .node = record->node};
                 row.before = take_front(&left.before, SCN_JOURNAL_ROW_BYTES_MAX);
                 row.after = take_front(&left.after, SCN_JOURNAL_ROW_BYTES_MAX - row.before.size);
-                error = add_record_row(batch, revision, position, part, &row);
+                error = add_record_row(journal, (*next_record)++, revision, position, part, &row, fault);
                 if (left.before.size == 0 && left.after.size == 0)
                         break;
         }
@@ -187,14 +187,17 @@ static enum scn_error add_records(
         const bool is_answer_long = transaction->answer.size > SCN_JOURNAL_ANSWER_BYTES_MAX;
         enum scn_error error = SCN_OK;
 
-        const int64_t *next_record = &batch->journal->clients.next_record;
+        struct scn_journal *journal = batch->journal;
+        int64_t *next_record = &journal->clients.next_record;
 
         row->first_record = *next_record;
         for (uint32_t i = row->has_inline ? 1 : 0; i < transaction->records_count && error == SCN_OK; i++)
-                error = add_record(batch, transaction->revision, i, &transaction->records[i]);
+                error = scn_journal_add_record(
+                        journal, transaction->revision, i, &transaction->records[i], next_record, batch->fault);
         if (is_answer_long && error == SCN_OK) {
                 const struct scn_journal_record answer = {.after = transaction->answer};
-                error = add_record(batch, transaction->revision, SCN_JOURNAL_POSITION_ANSWER, &answer);
+                error = scn_journal_add_record(journal, transaction->revision, SCN_JOURNAL_POSITION_ANSWER, &answer,
+                        next_record, batch->fault);
         }
         row->has_records = *next_record != row->first_record;
         row->records_checksum = scn_checksum_take(&batch->journal->checksum);

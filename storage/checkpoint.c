@@ -113,13 +113,11 @@ enum scn_error scn_checkpoint_writer_create(struct scn_journal *journal, scn_rev
         struct scn_checkpoint_writer **writer_out, struct scn_storage_fault *fault)
 {
         struct scn_checkpoint_writer *writer;
-        struct scn_journal_tail tail;
-        enum scn_error error = scn_journal_tail(journal, &tail, fault);
+        enum scn_error error = scn_journal_has_revision(journal, revision, fault);
 
-        if (error == SCN_OK && revision > tail.revision)
+        if (error == SCN_E_FUTURE || error == SCN_E_FOLDED || error == SCN_E_BEFORE_RETENTION)
                 error = scn_fault_set(fault, SCN_E_BAD_BATCH, revision, 0,
-                        "a checkpoint of revision %llu, but the journal ends at %llu", (unsigned long long)revision,
-                        (unsigned long long)tail.revision);
+                        "a checkpoint of revision %llu, which the journal does not have", (unsigned long long)revision);
         if (error != SCN_OK)
                 return error;
         writer = scn_alloc_zero(1, sizeof *writer);

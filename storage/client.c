@@ -16,10 +16,16 @@
 static enum scn_error check_run(struct scn_journal *journal, int64_t client, struct scn_journal_client_run *run,
         struct scn_storage_fault *fault)
 {
+        struct scn_journal_history history;
         sqlite3_stmt *statement;
         bool has_row;
-        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_JOURNAL_AT, &statement, fault);
+        enum scn_error error = scn_journal_history(journal, &history, fault);
 
+        /* One that is not kept any more: long ago, whenever it was. */
+        if (error == SCN_OK && run->last_revision < history.base)
+                return SCN_OK;
+        if (error == SCN_OK)
+                error = scn_database_prepare(&journal->database, SCN_STATEMENT_JOURNAL_AT, &statement, fault);
         if (error != SCN_OK)
                 return error;
         sqlite3_bind_int64(statement, 1, (int64_t)run->last_revision);
@@ -166,6 +172,64 @@ static enum scn_error find_run(struct scn_journal *journal, int64_t client, uint
         return SCN_OK;
 }
 
+static enum scn_error not_kept(scn_revision base, struct scn_storage_fault *fault)
+{
+        return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, base, 0,
+                "what became of it is not kept; the history begins at revision %llu", (unsigned long long)base);
+}
+
+/* It is not there. If something with a smaller number is, it was not stored; else it may be too old to be kept. */
+static enum scn_error look_before(struct scn_journal *journal, int64_t client, uint64_t number, scn_revision first,
+        scn_revision last, struct scn_storage_fault *fault)
+{
+        struct scn_journal_history history;
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_journal_history(journal, &history, fault);
+
+        if (error != SCN_OK || first >= history.base)
+                return error;
+        error = scn_database_prepare(&journal->database, SCN_STATEMENT_RUN_BEFORE, &statement, fault);
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)history.base);
+        sqlite3_bind_int64(statement, 2, (int64_t)last);
+        sqlite3_bind_int64(statement, 3, client);
+        sqlite3_bind_int64(statement, 4, (int64_t)number);
+        error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK)
+                return error;
+        if (has_row)
+                sqlite3_reset(statement);
+        return has_row ? SCN_OK : not_kept(history.base, fault);
+}
+
+/* It is not there: it may have been folded. */
+static enum scn_error look_among_folded(
+        struct scn_journal *journal, int64_t client, uint64_t number, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row, is_folded = false;
+        scn_revision into = 0;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_NUMBERS_FIND, &statement, fault);
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, client);
+        sqlite3_bind_int64(statement, 2, (int64_t)number);
+        error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK)
+                return error;
+        if (has_row) {
+                is_folded = sqlite3_column_int64(statement, 0) <= (int64_t)number;
+                into = (scn_revision)sqlite3_column_int64(statement, 1);
+                sqlite3_reset(statement);
+        }
+        return is_folded ? scn_fault_set(fault, SCN_E_FOLDED, into, 0,
+                                   "it was applied, and folded into revision %llu; its answer is not kept",
+                                   (unsigned long long)into)
+                         : SCN_OK;
+}
+
 static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid uid, uint64_t number,
         scn_revision *revision_out, struct scn_storage_fault *fault)
 {
@@ -187,33 +251,57 @@ static enum scn_error find_revision(struct scn_journal *journal, struct scn_uid 
         sqlite3_bind_int64(statement, 3, client);
         sqlite3_bind_int64(statement, 4, (int64_t)number);
         error = scn_database_step(&journal->database, statement, &has_row, fault);
-        if (error != SCN_OK || !has_row)
+        if (error != SCN_OK)
                 return error;
+        if (!has_row) {
+                error = look_among_folded(journal, client, number, fault);
+                return error == SCN_OK
+                        ? look_before(journal, client, number, (scn_revision)first, (scn_revision)last, fault)
+                        : error;
+        }
         *revision_out = (scn_revision)sqlite3_column_int64(statement, 0);
         sqlite3_reset(statement);
         return SCN_OK;
 }
 
+static enum scn_error look_for_answer(struct scn_journal *journal, struct scn_uid client, uint64_t number,
+        struct scn_journal_page **page_out, struct scn_storage_fault *fault)
+{
+        struct scn_journal_history history;
+        scn_revision revision = 0;
+        enum scn_error error = scn_database_begin_read(&journal->database, fault);
+
+        if (error != SCN_OK)
+                return error;
+        error = find_revision(journal, client, number, &revision, fault);
+        if (error == SCN_OK)
+                error = scn_journal_history(journal, &history, fault);
+        scn_database_end_read(&journal->database);
+        if (error != SCN_OK || revision == 0)
+                return error;
+        if (revision < history.base)
+                return not_kept(history.base, fault); /* it has only not been removed yet */
+        const struct scn_journal_range range = {
+                .from = revision, .to = revision, .transactions_max = 1, .without_records = true};
+        error = scn_journal_read(journal, &range, page_out, fault);
+        if (error == SCN_OK && scn_journal_page_count(*page_out) == 0)
+                error = scn_fault_set(fault, SCN_E_FOLDED, revision, 0, "it was applied, and folded just now");
+        return error;
+}
+
 enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_uid client, uint64_t number,
         struct scn_journal_page **page_out, struct scn_storage_fault *fault)
 {
-        scn_revision revision = 0;
-
         *page_out = NULL;
         /* What is not a number that can have been stored was not stored. */
         if (number == 0 || number > INT64_MAX)
                 return SCN_OK;
-        enum scn_error error = scn_database_begin_read(&journal->database, fault);
-        if (error != SCN_OK)
-                return error;
-        error = find_revision(journal, client, number, &revision, fault);
-        scn_database_end_read(&journal->database);
-        if (error != SCN_OK || revision == 0)
-                return error;
-        /* A transaction never changes or goes, so it may be read in another state of the file. */
-        const struct scn_journal_range range = {
-                .from = revision, .to = revision, .transactions_max = 1, .without_records = true};
-        return scn_journal_read(journal, &range, page_out, fault);
+        const enum scn_error error = look_for_answer(journal, client, number, page_out, fault);
+        if (error != SCN_OK) {
+                scn_journal_page_destroy(*page_out);
+                *page_out = NULL;
+        }
+        return error;
 }
 
 /* ------------------------------------------------------------- forgetting */
@@ -250,14 +338,18 @@ static enum scn_error forget_client(
         struct scn_database *database = &journal->database;
         struct scn_journal_client_run run;
         sqlite3_stmt *statement;
-        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_RUN_REMOVE, &statement, fault);
+        static const enum scn_statement removals[] = {SCN_STATEMENT_NUMBERS_REMOVE, SCN_STATEMENT_RUN_REMOVE};
+        enum scn_error error = SCN_OK;
 
-        if (error != SCN_OK)
-                return error;
-        sqlite3_bind_int64(statement, 1, client);
-        sqlite3_bind_int64(statement, 2, *budget);
-        error = scn_database_run(database, statement, fault);
-        *budget -= sqlite3_changes(database->handle);
+        for (size_t i = 0; i < 2 && error == SCN_OK; i++) {
+                error = scn_database_prepare(database, removals[i], &statement, fault);
+                if (error != SCN_OK)
+                        return error;
+                sqlite3_bind_int64(statement, 1, client);
+                sqlite3_bind_int64(statement, 2, *budget);
+                error = scn_database_run(database, statement, fault);
+                *budget -= sqlite3_changes(database->handle);
+        }
         if (error == SCN_OK)
                 error = scn_journal_last_run(journal, client, &run, fault);
         if (error != SCN_OK || run.last_revision != 0)

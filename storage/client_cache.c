@@ -144,6 +144,8 @@ static enum scn_error find_next_record(struct scn_journal *journal, struct scn_s
         if (error != SCN_OK)
                 return error;
         journal->clients.next_record = has_row ? sqlite3_column_int64(statement, 0) + 1 : 1;
+        if (journal->clients.next_record < 1)
+                journal->clients.next_record = 1; /* folding counts its rows downwards from 0 */
         sqlite3_reset(statement);
         return SCN_OK;
 }

@@ -36,6 +36,38 @@
         X(EPOCH_LIST, "SELECT epoch, rev, time_us FROM epochs ORDER BY position DESC LIMIT ?")                         \
         X(EPOCH_NEXT, "SELECT rev FROM epochs WHERE position > ? ORDER BY position LIMIT 1")                           \
         X(JOURNAL_LAST, "SELECT rev, time_us, journal_bytes FROM transactions ORDER BY rev DESC LIMIT 1")              \
+        X(HISTORY_GET, "SELECT base, judged FROM history WHERE id = 1")                                                \
+        X(HISTORY_JUDGED, "UPDATE history SET judged = ?1 WHERE id = 1 AND judged < ?1")                               \
+        X(HISTORY_BASE, "UPDATE history SET base = ?1, judged = max(judged, ?1) WHERE id = 1 AND base < ?1")           \
+        X(FOLD_AT, "SELECT first_rev, last_rev FROM folds WHERE last_rev >= ? ORDER BY last_rev LIMIT 1")              \
+        X(FOLD_ADD, "INSERT INTO folds (first_rev, last_rev, kept, checksum) VALUES (?, ?, ?, ?)")                     \
+        X(FOLD_DROP, "DELETE FROM folds WHERE last_rev <= ?")                                                          \
+        X(NUMBERS_ADD, "INSERT INTO folded_numbers VALUES (?, ?, ?, ?)")                                               \
+        X(NUMBERS_FIND,                                                                                                \
+                "SELECT first_number, rev FROM folded_numbers WHERE client = ? AND last_number >= ?"                   \
+                " ORDER BY last_number LIMIT 1")                                                                       \
+        X(NUMBERS_REMOVE,                                                                                              \
+                "DELETE FROM folded_numbers WHERE client = ?1 AND last_number IN (SELECT last_number FROM"             \
+                " folded_numbers WHERE client = ?1 ORDER BY last_number LIMIT ?2)")                                    \
+        X(WINDOW_READ,                                                                                                 \
+                "SELECT rev, client, number, first_record FROM transactions WHERE rev BETWEEN ? AND ?"                 \
+                " ORDER BY rev")                                                                                       \
+        X(WINDOW_SUMS, "SELECT rev, checksum FROM transactions WHERE rev BETWEEN ? AND ? ORDER BY rev")                \
+        X(TRANSACTION_REMOVE, "DELETE FROM transactions WHERE rev = ?")                                                \
+        X(TRANSACTION_SET,                                                                                             \
+                "UPDATE transactions SET record_count = ?, digest = ?, kind = ?, node = ?, before = ?, after = ?,"     \
+                " first_record = ?, records_checksum = ?, checksum = ? WHERE rev = ?")                                 \
+        X(RECORD_FIRST, "SELECT min(id) FROM records")                                                                 \
+        X(RECORD_END, "SELECT id FROM records WHERE id > ? AND rev <> ? ORDER BY id LIMIT 1")                          \
+        X(RECORD_REMOVE, "DELETE FROM records WHERE id >= ? AND id < ? AND rev = ?")                                   \
+        X(JOURNAL_BELOW, "SELECT rev, time_us FROM transactions WHERE rev <= ? ORDER BY rev DESC LIMIT 1")             \
+        X(JOURNAL_ABOVE, "SELECT rev, time_us FROM transactions WHERE rev >= ? ORDER BY rev LIMIT 1")                  \
+        X(RUN_BEFORE, "SELECT 1 FROM transactions WHERE rev BETWEEN ? AND ? AND client = ? AND number < ? LIMIT 1")    \
+        X(TAG_FIRST, "SELECT min(rev) FROM tags")                                                                      \
+        X(CHECKPOINT_BELOW, "SELECT max(rev) FROM checkpoints WHERE rev <= ?")                                         \
+        X(JOURNAL_FIRST, "SELECT rev, first_record FROM transactions ORDER BY rev LIMIT 1")                            \
+        X(TAG_NEXT, "SELECT min(rev) FROM tags WHERE rev > ?")                                                         \
+        X(CHECKPOINT_NEXT, "SELECT min(rev) FROM checkpoints WHERE rev > ?")                                           \
         X(JOURNAL_AT, "SELECT time_us, journal_bytes, digest, client, number FROM transactions WHERE rev = ?")         \
         X(RECORD_LAST, "SELECT id, rev FROM records ORDER BY id DESC LIMIT 1")                                         \
         X(TRANSACTION_ADD, SCN_STATEMENT_ADD SCN_STATEMENT_ROW)                                                        \
@@ -96,7 +128,7 @@
         X(CHECKPOINT_DROP,                                                                                             \
                 "DELETE FROM checkpoints WHERE rev < ? AND checkpoint <> (SELECT checkpoint FROM checkpoints"          \
                 " ORDER BY rev DESC, checkpoint DESC LIMIT 1) AND checkpoint <> (SELECT max(checkpoint) FROM"          \
-                " checkpoints)")                                                                                       \
+                " checkpoints) AND rev IS NOT (SELECT nullif(base, 0) FROM history)")                                  \
         X(PART_ADD, "INSERT INTO checkpoint_parts (checkpoint, position, bytes, checksum) VALUES (?, ?, ?, ?)")        \
         X(PART_READ, "SELECT bytes, checksum FROM checkpoint_parts WHERE checkpoint = ? AND position = ?")             \
         X(PART_SUMS, "SELECT checksum FROM checkpoint_parts WHERE checkpoint = ? ORDER BY position")                   \

@@ -271,6 +271,69 @@ static enum scn_error read_checkpoint_state(struct scn_journal *journal, const s
         return error;
 }
 
+enum scn_error scn_journal_history(
+        struct scn_journal *journal, struct scn_journal_history *history_out, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_HISTORY_GET, &statement, fault);
+
+        *history_out = (struct scn_journal_history){0};
+        if (error == SCN_OK)
+                error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK)
+                return error;
+        if (!has_row)
+                return scn_journal_damage(journal, 0, "the file does not say where its history begins", fault);
+        *history_out = (struct scn_journal_history){
+                .base = (scn_revision)sqlite3_column_int64(statement, 0),
+                .judged = (scn_revision)sqlite3_column_int64(statement, 1),
+        };
+        sqlite3_reset(statement);
+        return SCN_OK;
+}
+
+enum scn_error scn_journal_check_revision(
+        struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
+{
+        struct scn_journal_history history;
+        struct scn_journal_tail tail;
+        struct scn_journal_near below, above;
+        enum scn_error error = scn_journal_history(journal, &history, fault);
+
+        if (error == SCN_OK)
+                error = scn_journal_tail(journal, &tail, fault);
+        if (error != SCN_OK)
+                return error;
+        if (revision > tail.revision)
+                return scn_fault_set(fault, SCN_E_FUTURE, revision, 0, "the last revision is %llu",
+                        (unsigned long long)tail.revision);
+        if (revision < history.base)
+                return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, history.base, 0,
+                        "revision %llu is not kept; the first that is: %llu", (unsigned long long)revision,
+                        (unsigned long long)history.base);
+        error = scn_journal_near(journal, revision, false, &below, fault);
+        if (error == SCN_OK)
+                error = scn_journal_near(journal, revision, true, &above, fault);
+        if (error != SCN_OK || revision == below.revision)
+                return error;
+        return scn_fault_set(fault, SCN_E_FOLDED, above.revision, 0,
+                "revision %llu was folded; the nearest that are kept: %llu and %llu", (unsigned long long)revision,
+                (unsigned long long)below.revision, (unsigned long long)above.revision);
+}
+
+enum scn_error scn_journal_has_revision(
+        struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
+{
+        enum scn_error error = scn_database_begin_read(&journal->database, fault);
+
+        if (error != SCN_OK)
+                return error;
+        error = scn_journal_check_revision(journal, revision, fault);
+        scn_database_end_read(&journal->database);
+        return error;
+}
+
 static enum scn_error read_epoch_state(
         struct scn_journal *journal, struct scn_journal_state *state, struct scn_storage_fault *fault)
 {
@@ -291,6 +354,7 @@ enum scn_error scn_journal_state(
         struct scn_journal *journal, struct scn_journal_state *state_out, struct scn_storage_fault *fault)
 {
         struct scn_journal_tail tail;
+        struct scn_journal_history history;
         enum scn_error error = scn_database_begin_read(&journal->database, fault);
 
         if (error != SCN_OK)
@@ -301,7 +365,13 @@ enum scn_error scn_journal_state(
                 error = read_checkpoint_state(journal, &tail, state_out, fault);
         if (error == SCN_OK)
                 error = read_epoch_state(journal, state_out, fault);
+        if (error == SCN_OK)
+                error = scn_journal_history(journal, &history, fault);
         scn_database_end_read(&journal->database);
+        if (error != SCN_OK)
+                return error;
+        state_out->base = history.base;
+        state_out->judged = history.judged;
         state_out->last_revision = tail.revision;
         state_out->last_time_us = tail.time_us;
         state_out->wal_bytes = scn_database_wal_bytes(&journal->database);

@@ -90,6 +90,55 @@ int64_t scn_journal_row_sum(struct scn_checksum *checksum, const struct scn_jour
 void scn_journal_sum_record(
         struct scn_checksum *checksum, int64_t position, int64_t part, const struct scn_journal_record *record);
 
+/* Where the journal begins, and how far it has been judged; 0 for both in a file that does not say so. */
+struct scn_journal_history {
+        scn_revision base;
+        scn_revision judged;
+};
+SCN_NODISCARD enum scn_error scn_journal_history(
+        struct scn_journal *journal, struct scn_journal_history *history_out, struct scn_storage_fault *fault);
+
+/* The nearest transaction at or below a revision, or at or above it; revision 0: there is none. */
+struct scn_journal_near {
+        scn_revision revision;
+        int64_t time_us;
+};
+SCN_NODISCARD enum scn_error scn_journal_near(struct scn_journal *journal, scn_revision revision, bool is_above,
+        struct scn_journal_near *near_out, struct scn_storage_fault *fault);
+
+/* scn_journal_has_revision() inside a transaction. */
+SCN_NODISCARD enum scn_error scn_journal_check_revision(
+        struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault);
+
+/* How many transactions of a fold there are, and the sum that its row has of them. */
+SCN_NODISCARD enum scn_error scn_journal_sum_fold(struct scn_journal *journal, scn_revision first, scn_revision last,
+        int64_t *kept_out, int64_t *sum_out, struct scn_storage_fault *fault);
+
+/* The columns of TRANSACTION_READ on which the statement stands, as SQLite's slices. False if one cannot be, or if the
+ * row's checksum is another. */
+bool scn_journal_read_row(struct scn_journal *journal, sqlite3_stmt *statement,
+        struct scn_journal_transaction *transaction_out, struct scn_journal_row *row_out);
+
+/* Adds the rows of a record to `records`, from *next_record on. Inside a write transaction; the rows are added to the
+ * journal's checksum. */
+SCN_NODISCARD enum scn_error scn_journal_add_record(struct scn_journal *journal, scn_revision revision,
+        int64_t position, const struct scn_journal_record *record, int64_t *next_record,
+        struct scn_storage_fault *fault);
+
+/* Removes a transaction's rows in `records`, of which there is one at least. `removed_out` may be NULL. */
+SCN_NODISCARD enum scn_error scn_journal_remove_records(struct scn_journal *journal, scn_revision revision,
+        int64_t first_record, int *removed_out, struct scn_storage_fault *fault);
+
+/* A write transaction that a loss of power may take away again, whole, for nothing is lost with it: the next durable
+ * commit takes it along. The end commits, or, given an error, takes back and returns it. */
+SCN_NODISCARD enum scn_error scn_journal_begin_lazily(struct scn_journal *journal, struct scn_storage_fault *fault);
+SCN_NODISCARD enum scn_error scn_journal_end_lazily(
+        struct scn_journal *journal, enum scn_error error, struct scn_storage_fault *fault);
+
+/* scn_journal_find_time() inside a transaction. */
+SCN_NODISCARD enum scn_error scn_journal_find_time_inside(
+        struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault);
+
 /* CORRUPT, naming a revision. */
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault);

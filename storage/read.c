@@ -31,7 +31,8 @@ struct scn_journal_page {
 struct page_reader {
         struct scn_journal *journal;
         struct scn_journal_page *page;
-        scn_revision next; /* the revision that must come */
+        scn_revision next;                  /* the revision that must come, or one in a fold's gap */
+        scn_revision fold_first, fold_last; /* the fold looked at last; 0: none */
         bool without_records;
         struct scn_storage_fault *fault;
 };
@@ -282,6 +283,17 @@ static bool read_columns(
         return is_good;
 }
 
+bool scn_journal_read_row(struct scn_journal *journal, sqlite3_stmt *statement,
+        struct scn_journal_transaction *transaction_out, struct scn_journal_row *row_out)
+{
+        *transaction_out = (struct scn_journal_transaction){0};
+        *row_out = (struct scn_journal_row){0};
+        scn_checksum_reset(&journal->checksum);
+        return read_columns(statement, transaction_out, row_out) &&
+                scn_journal_row_sum(&journal->checksum, transaction_out, row_out, transaction_out->answer) ==
+                sqlite3_column_int64(statement, 19);
+}
+
 static enum scn_error keep_transaction(const struct page_reader *reader, const struct scn_journal_transaction *read,
         struct scn_journal_transaction *kept)
 {
@@ -314,12 +326,7 @@ static enum scn_error read_transaction(const struct page_reader *reader, sqlite3
         struct scn_journal_row row = {0};
         const size_t records_before = page->records_count;
 
-        if ((scn_revision)sqlite3_column_int64(statement, 0) != reader->next)
-                return damage(reader, "the transaction is missing");
-        scn_checksum_reset(&reader->journal->checksum);
-        if (!read_columns(statement, &read, &row) ||
-                scn_journal_row_sum(&reader->journal->checksum, &read, &row, read.answer) !=
-                        sqlite3_column_int64(statement, 19))
+        if (!scn_journal_read_row(reader->journal, statement, &read, &row))
                 return damage(reader, "the checksum of the transaction is wrong");
 
         enum scn_error error = keep_transaction(reader, &read, &kept);
@@ -340,6 +347,31 @@ static enum scn_error read_transaction(const struct page_reader *reader, sqlite3
         return SCN_OK;
 }
 
+/* Nothing is there from `next` to before `end`: then it was folded, into what is still there at the fold's end. */
+static enum scn_error pass_gap(struct page_reader *reader, scn_revision end)
+{
+        struct scn_database *database = &reader->journal->database;
+        sqlite3_stmt *statement;
+        bool has_row;
+
+        if (reader->fold_last < reader->next) {
+                enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_FOLD_AT, &statement, reader->fault);
+                if (error != SCN_OK)
+                        return error;
+                sqlite3_bind_int64(statement, 1, (int64_t)reader->next);
+                error = scn_database_step(database, statement, &has_row, reader->fault);
+                if (error != SCN_OK)
+                        return error;
+                reader->fold_first = has_row ? (scn_revision)sqlite3_column_int64(statement, 0) : 0;
+                reader->fold_last = has_row ? (scn_revision)sqlite3_column_int64(statement, 1) : 0;
+                sqlite3_reset(statement);
+        }
+        if (reader->fold_last == 0 || reader->fold_first > reader->next || end > reader->fold_last)
+                return damage(reader, "the transaction is missing");
+        reader->next = end;
+        return SCN_OK;
+}
+
 /* Inside a read transaction. `to` is not beyond the journal's end. */
 static enum scn_error fill_page(
         struct page_reader *reader, scn_revision to, uint32_t transactions_max, size_t bytes_max)
@@ -357,9 +389,11 @@ static enum scn_error fill_page(
         while (error == SCN_OK && reader->next <= to && reader->page->count < transactions_max &&
                 (reader->page->count == 0 || reader->page->bytes.size < bytes_max)) {
                 error = scn_database_step(database, statement, &has_row, reader->fault);
-                if (error == SCN_OK && !has_row)
-                        error = damage(reader, "the transaction is missing");
-                if (error == SCN_OK)
+                const scn_revision at =
+                        error == SCN_OK && has_row ? (scn_revision)sqlite3_column_int64(statement, 0) : to + 1;
+                if (error == SCN_OK && at > reader->next)
+                        error = pass_gap(reader, at);
+                if (error == SCN_OK && has_row)
                         error = read_transaction(reader, statement);
                 reader->next++;
         }
@@ -370,12 +404,17 @@ static enum scn_error fill_page(
 static enum scn_error read_in_transaction(struct page_reader *reader, const struct scn_journal_range *range)
 {
         struct scn_journal_tail tail;
+        struct scn_journal_history history;
         enum scn_error error = scn_database_begin_read(&reader->journal->database, reader->fault);
 
         if (error != SCN_OK)
                 return error;
         error = scn_journal_tail(reader->journal, &tail, reader->fault);
+        if (error == SCN_OK)
+                error = scn_journal_history(reader->journal, &history, reader->fault);
         if (error == SCN_OK) {
+                if (reader->next < history.base)
+                        reader->next = history.base;
                 const scn_revision to = range->to != 0 && range->to < tail.revision ? range->to : tail.revision;
                 error = fill_page(reader, to,
                         range->transactions_max != 0 ? range->transactions_max : PAGE_TRANSACTIONS,
@@ -438,44 +477,64 @@ void scn_journal_page_destroy(struct scn_journal_page *page)
 
 /* ------------------------------------------------------------------- time */
 
-static enum scn_error time_of(
-        struct scn_journal *journal, scn_revision revision, int64_t *time_us_out, struct scn_storage_fault *fault)
+enum scn_error scn_journal_near(struct scn_journal *journal, scn_revision revision, bool is_above,
+        struct scn_journal_near *near_out, struct scn_storage_fault *fault)
 {
         sqlite3_stmt *statement;
         bool has_row;
-        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_JOURNAL_AT, &statement, fault);
+        enum scn_error error = scn_database_prepare(&journal->database,
+                is_above ? SCN_STATEMENT_JOURNAL_ABOVE : SCN_STATEMENT_JOURNAL_BELOW, &statement, fault);
 
+        *near_out = (struct scn_journal_near){0};
         if (error != SCN_OK)
                 return error;
-        sqlite3_bind_int64(statement, 1, (int64_t)revision);
+        sqlite3_bind_int64(statement, 1, revision < INT64_MAX ? (int64_t)revision : INT64_MAX);
         error = scn_database_step(&journal->database, statement, &has_row, fault);
-        if (error != SCN_OK)
+        if (error != SCN_OK || !has_row)
                 return error;
-        if (!has_row)
-                return scn_journal_damage(journal, revision, "the transaction is missing", fault);
-        *time_us_out = sqlite3_column_int64(statement, 0);
+        *near_out = (struct scn_journal_near){
+                .revision = (scn_revision)sqlite3_column_int64(statement, 0),
+                .time_us = sqlite3_column_int64(statement, 1),
+        };
         sqlite3_reset(statement);
         return SCN_OK;
 }
 
-enum scn_error scn_journal_find_time(
+enum scn_error scn_journal_find_time_inside(
         struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault)
 {
         struct scn_journal_tail tail;
         scn_revision low = 0;
         enum scn_error error = scn_journal_tail(journal, &tail, fault);
 
-        /* Times rise with revisions: the one wanted lies in low … high. */
+        /* Times rise with revisions: the one wanted lies in low … high. There is none between middle and `at`. */
         scn_revision high = tail.revision;
         while (error == SCN_OK && low < high) {
                 const scn_revision middle = low + (high - low + 1) / 2;
-                int64_t middle_us = 0;
-                error = time_of(journal, middle, &middle_us, fault);
-                if (middle_us <= time_us)
-                        low = middle;
+                struct scn_journal_near at;
+                error = scn_journal_near(journal, middle, true, &at, fault);
+                if (error == SCN_OK && at.revision != 0 && at.revision <= high && at.time_us <= time_us)
+                        low = at.revision;
                 else
                         high = middle - 1;
         }
-        *revision_out = low;
+        /* What is below the base and has not been removed yet is not kept either. */
+        struct scn_journal_history history;
+        if (error == SCN_OK)
+                error = scn_journal_history(journal, &history, fault);
+        *revision_out = error == SCN_OK && low >= history.base ? low : 0;
+        return error;
+}
+
+enum scn_error scn_journal_find_time(
+        struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault)
+{
+        enum scn_error error = scn_database_begin_read(&journal->database, fault);
+
+        *revision_out = 0;
+        if (error != SCN_OK)
+                return error;
+        error = scn_journal_find_time_inside(journal, time_us, revision_out, fault);
+        scn_database_end_read(&journal->database);
         return error;
 }

@@ -98,7 +98,28 @@ static const char create_sql[] =
         " (SELECT max(last_number) FROM runs AS r WHERE r.client = c.client) AS last_number FROM clients AS c;"
         "PRAGMA application_id = 1396917582;";
 
-const struct scn_schema_step scn_schema_steps[] = {{create_sql}};
+/* 2: gaps in the row of revisions, and a journal that does not begin at 1. */
+static const char fold_sql[] = "CREATE TABLE folds ("
+                               " last_rev INTEGER PRIMARY KEY,"
+                               " first_rev INTEGER NOT NULL,"
+                               " kept INTEGER NOT NULL,"
+                               " checksum INTEGER NOT NULL"
+                               ") STRICT;"
+                               "CREATE TABLE folded_numbers ("
+                               " client INTEGER NOT NULL,"
+                               " last_number INTEGER NOT NULL,"
+                               " first_number INTEGER NOT NULL,"
+                               " rev INTEGER NOT NULL,"
+                               " PRIMARY KEY (client, last_number)"
+                               ") STRICT, WITHOUT ROWID;"
+                               "CREATE TABLE history ("
+                               " id INTEGER PRIMARY KEY CHECK (id = 1),"
+                               " base INTEGER NOT NULL,"
+                               " judged INTEGER NOT NULL"
+                               ") STRICT;"
+                               "INSERT INTO history VALUES (1, 0, 0);";
+
+const struct scn_schema_step scn_schema_steps[] = {{create_sql}, {fold_sql}};
 const uint32_t scn_schema_version = sizeof scn_schema_steps / sizeof scn_schema_steps[0];
 
 static enum scn_error read_pragma(

@@ -189,6 +189,8 @@ struct scn_journal_state {
         uint64_t checkpoint_bytes;        /* its size */
         uint64_t journal_bytes;           /* payload of all transactions behind that checkpoint (or behind 0) */
         uint64_t wal_bytes;               /* the write-ahead file, as far as it is in use */
+        scn_revision base;                /* the first state there is: a checkpoint of it is kept; 0: from the start */
+        scn_revision judged;              /* up to here it has been looked at what can be folded */
 };
 
 SCN_NODISCARD enum scn_error scn_journal_state(
@@ -274,15 +276,16 @@ uint64_t scn_journal_wal_bytes(const struct scn_journal *journal);
 struct scn_journal_page;
 
 struct scn_journal_range {
-        scn_revision from;         /* the first wanted; 0 counts as 1 */
+        scn_revision from;         /* the first wanted; below the journal's first there is nothing */
         scn_revision to;           /* the last wanted; 0 = up to the last there is */
         uint32_t transactions_max; /* of a page; 0 = 1000 */
         size_t bytes_max;          /* of a page, roughly; 0 = 1 MiB. One transaction always fits */
         bool without_records;      /* heads only: records_count is told, records is NULL */
 };
 
-/* Reads a page. It is empty if the file ends before `from` (or `to` lies before it). No lock outlives the call, so a
- * reader may take its time between pages. The caller ends the page with scn_journal_page_destroy().
+/* Reads a page. It is empty if the file ends before `from` (or `to` lies before it). Revisions that were folded away
+ * are passed over, so it may also be empty because all wanted were. No lock outlives the call, so a reader may take its
+ * time between pages. The caller ends the page with scn_journal_page_destroy().
  * Errors: SCN_E_CORRUPT: a transaction is damaged or missing; fault->revision names it. The transactions before it
  * can be read by asking for less. */
 SCN_NODISCARD enum scn_error scn_journal_read(struct scn_journal *journal, const struct scn_journal_range *range,
@@ -295,7 +298,12 @@ const struct scn_journal_transaction *scn_journal_page_get(const struct scn_jour
 size_t scn_journal_page_bytes(const struct scn_journal_page *page);
 void scn_journal_page_destroy(struct scn_journal_page *page);
 
-/* The last revision whose time is at or before the one given; 0 if there is none. */
+/* Whether the journal has a state of this revision: SCN_OK. SCN_E_FUTURE, SCN_E_FOLDED, SCN_E_BEFORE_RETENTION: no, and
+ * the fault's text names the nearest there are. */
+SCN_NODISCARD enum scn_error scn_journal_has_revision(
+        struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault);
+
+/* The last revision whose time is at or before the one given, of those that are kept; 0 if there is none. */
 SCN_NODISCARD enum scn_error scn_journal_find_time(
         struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault);
 
@@ -319,8 +327,8 @@ struct scn_journal_tags {
 };
 
 /* Sets or moves a tag, durably, on any handle for writing: it may be another than the one that appends. Errors as
- * scn_journal_append(); SCN_E_BAD_BATCH: the name or the author is no such text; SCN_E_FUTURE: the revision is not in
- * the file (0 is); SCN_E_TOO_MANY_TAGS. */
+ * scn_journal_append(); SCN_E_BAD_BATCH: the name or the author is no such text; SCN_E_TOO_MANY_TAGS; those of
+ * scn_journal_has_revision(). */
 SCN_NODISCARD enum scn_error scn_journal_set_tag(
         struct scn_journal *journal, const struct scn_journal_tag *tag, struct scn_storage_fault *fault);
 /* The same the other way. SCN_E_NO_TAG: there is none of this name. */
@@ -348,7 +356,8 @@ struct scn_journal_client {
 SCN_NODISCARD enum scn_error scn_journal_find_client(struct scn_journal *journal, struct scn_uid uid,
         struct scn_journal_client *client_out, bool *found_out, struct scn_storage_fault *fault);
 /* The transaction that this client sent under this number, without its records, as a page of one; an empty page if
- * there is none, or if the client is forgotten. */
+ * there is none, or if the client is forgotten. SCN_E_FOLDED: it was stored, and folded into that of fault->revision;
+ * SCN_E_BEFORE_RETENTION: if it was stored, it is not kept. */
 SCN_NODISCARD enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_uid client,
         uint64_t number, struct scn_journal_page **page_out, struct scn_storage_fault *fault);
 
@@ -360,6 +369,45 @@ SCN_NODISCARD enum scn_error scn_journal_find_answer(struct scn_journal *journal
  * scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_journal_forget_clients(
         struct scn_journal *journal, int64_t now_us, bool *is_done_out, struct scn_storage_fault *fault);
+
+/* ------------------------------------------------------ folding, retention */
+
+/* Old history is folded in windows of revisions in a row: what a window's last transaction leads to stays, and which
+ * of the others stay, with which records, says the caller, who knows what they mean and has proven that it is so. A
+ * window ends at a multiple of SCN_JOURNAL_FOLD_WINDOW, at a tag's revision or at a checkpoint's. */
+#define SCN_JOURNAL_FOLD_WINDOW 1024u
+/* A transaction whose answer is longer keeps its records. */
+#define SCN_JOURNAL_FOLD_ANSWER_BYTES_MAX 65536u
+
+/* The first window that has not been judged and ends at or below `to`; *last_out is 0 if there is none. */
+SCN_NODISCARD enum scn_error scn_journal_next_fold(struct scn_journal *journal, scn_revision to,
+        scn_revision *first_out, scn_revision *last_out, struct scn_storage_fault *fault);
+
+/* What becomes of a transaction of the window. */
+struct scn_journal_fate {
+        scn_revision revision;
+        scn_revision into;       /* itself: it stays; else the later one of its client that it goes up in */
+        struct scn_slice digest; /* it stays: of the document after it */
+        const struct scn_journal_record *records; /* NULL: as they are */
+        uint32_t records_count;
+};
+
+/* Gives all transactions of a window their fates, in one short commit, which need not be durable: the next that is
+ * takes it along. There must be one for each, in order; the last stays, with its digest, else SCN_E_BAD_BATCH, as where
+ * a tag or a checkpoint names a revision before the last. On a handle for writing which is not the room's. Errors as
+ * scn_journal_append(). */
+SCN_NODISCARD enum scn_error scn_journal_fold(struct scn_journal *journal, const struct scn_journal_fate *fates,
+        uint32_t count, struct scn_storage_fault *fault);
+/* Drops history from before a time, a piece of it: all that lies before the newest complete checkpoint of a revision
+ * that is no younger and no tag is below. That is the first state there is from then on (scn_journal_state.base).
+ * *removed_out counts transactions; *is_done_out says whether nothing is left to do. As scn_journal_fold(): in short
+ * commits that need not be durable, on a handle which is not the room's. */
+SCN_NODISCARD enum scn_error scn_journal_retain(struct scn_journal *journal, int64_t from_us, uint64_t *removed_out,
+        bool *is_done_out, struct scn_storage_fault *fault);
+
+/* Notes that nothing up to this revision, a window's last, is to be looked at again. */
+SCN_NODISCARD enum scn_error scn_journal_note_judged(
+        struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault);
 
 /* ----------------------------------------------------------- checkpoints */
 
@@ -403,8 +451,9 @@ struct scn_checkpoint_info scn_checkpoint_reader_info(const struct scn_checkpoin
 SCN_NODISCARD enum scn_error scn_checkpoint_reader_next(
         struct scn_checkpoint_reader *reader, struct scn_slice *part_out, struct scn_storage_fault *fault);
 
-/* Drops complete checkpoints below the revision, never the newest one nor the one that was made last. A bounded piece
- * of work; *is_done_out says whether nothing is left to do. Errors as scn_journal_append(). */
+/* Drops complete checkpoints below the revision, never the newest one nor the one that was made last nor that with
+ * which the history begins. A bounded piece of work; *is_done_out says whether nothing is left to do. Errors as
+ * scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_checkpoint_drop(
         struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault);
 

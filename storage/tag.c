@@ -11,17 +11,14 @@ static bool is_in(struct scn_slice text, uint32_t bytes_min, uint32_t bytes_max)
         return text.size >= bytes_min && text.size <= bytes_max;
 }
 
-/* A revision that the file has, and room for one more name. */
+/* A revision whose state the file has, and room for one more name. */
 static enum scn_error check_set(
         struct scn_journal *journal, const struct scn_journal_tag *tag, struct scn_storage_fault *fault)
 {
-        struct scn_journal_tail tail;
         sqlite3_stmt *statement;
         bool has_row;
-        enum scn_error error = scn_journal_tail(journal, &tail, fault);
+        enum scn_error error = scn_journal_check_revision(journal, tag->revision, fault);
 
-        if (error == SCN_OK && tag->revision > tail.revision)
-                error = scn_fault_set(fault, SCN_E_FUTURE, 0, 0, "the tag's revision is not in the file");
         if (error == SCN_OK)
                 error = scn_database_prepare(&journal->database, SCN_STATEMENT_TAG_COUNT, &statement, fault);
         if (error != SCN_OK)

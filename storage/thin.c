@@ -50,9 +50,9 @@ static int64_t find_last_made(const struct checkpoint checkpoints[CHECKPOINTS_MA
         return last;
 }
 
-/* The first that may go, from the newest on; 0 if all are needed. Before the oldest there is the empty document. The
- * newest two never may: behind the newest there is nothing. */
-static int64_t choose(const struct checkpoint checkpoints[CHECKPOINTS_MAX], uint32_t count)
+/* The first that may go, from the newest on; 0 if all are needed. Before the oldest there is the empty document, unless
+ * the history begins with it. The newest two never may: behind the newest there is nothing. */
+static int64_t choose(const struct checkpoint checkpoints[CHECKPOINTS_MAX], uint32_t count, scn_revision base)
 {
         const int64_t last_made = find_last_made(checkpoints, count);
         for (uint32_t i = 1; i < count; i++) {
@@ -63,6 +63,8 @@ static int64_t choose(const struct checkpoint checkpoints[CHECKPOINTS_MAX], uint
                 /* Two of one revision: the later one counts. */
                 if (checkpoints[i].revision == checkpoints[i - 1].revision)
                         return checkpoints[i].id;
+                if (base > 0 && checkpoints[i].revision == (int64_t)base)
+                        continue;
                 if (newer - older <= checkpoints[0].journal_bytes - newer)
                         return checkpoints[i].id;
         }
@@ -76,8 +78,12 @@ static enum scn_error thin(struct scn_journal *journal, bool *is_done_out, struc
         sqlite3_stmt *statement;
         uint32_t count;
         bool has_no_parts = true;
+        struct scn_journal_history history;
         enum scn_error error = list(journal, checkpoints, &count, fault);
-        const int64_t chosen = error == SCN_OK ? choose(checkpoints, count) : 0;
+
+        if (error == SCN_OK)
+                error = scn_journal_history(journal, &history, fault);
+        const int64_t chosen = error == SCN_OK ? choose(checkpoints, count, history.base) : 0;
 
         if (error == SCN_OK && chosen != 0) {
                 error = scn_database_prepare(&journal->database, SCN_STATEMENT_CHECKPOINT_REMOVE, &statement, fault);

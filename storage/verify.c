@@ -17,23 +17,37 @@ static const struct check checks[] = {
         {"SELECT rev FROM records WHERE rev NOT IN"
          " (SELECT rev FROM transactions WHERE first_record IS NOT NULL) LIMIT 1",
                 "there are records of a transaction that has none"},
-        {"SELECT max(rev) FROM records HAVING max(id) <> count(*)", "a record is missing"},
+        {"SELECT rev FROM records GROUP BY rev HAVING max(id) - min(id) + 1 <> count(*) LIMIT 1",
+                "a record is missing"},
         {"SELECT r.last_rev FROM runs AS r LEFT JOIN transactions AS t ON t.rev = r.last_rev"
-         " WHERE t.client IS NOT r.client OR t.number IS NOT r.last_number LIMIT 1",
+         " WHERE r.last_rev >= (SELECT base FROM history)"
+         " AND (t.client IS NOT r.client OR t.number IS NOT r.last_number) LIMIT 1",
                 "a client's run and the transaction do not agree"},
         /* Of a client that is being forgotten the oldest runs are gone. */
         {"SELECT last FROM (SELECT t.client AS client, max(number) AS number, min(rev) AS first, max(rev) AS last"
          " FROM transactions AS t JOIN clients AS c USING (client) WHERE forgotten = 0 AND uid <> zeroblob(16)"
-         " AND rev <= (SELECT max(rev) FROM transactions) / 1024 * 1024 GROUP BY t.client, (rev - 1) / 1024) AS w"
+         " AND rev <= (SELECT max(rev) FROM transactions) / 1024 * 1024 AND rev > (SELECT base FROM history)"
+         " GROUP BY t.client, (rev - 1) / 1024) AS w"
          " WHERE last > ifnull((SELECT min(last_rev) FROM runs AS r WHERE r.client = w.client), 0)"
          " AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.client = w.client AND r.last_number = w.number"
-         " AND r.first_rev = w.first AND r.last_rev = w.last) LIMIT 1",
+         " AND r.first_rev <= w.first AND r.last_rev = w.last) LIMIT 1",
                 "the client's run is missing"},
         {"SELECT rev FROM (SELECT rev, lag(rev) OVER (ORDER BY position) AS earlier FROM epochs)"
          " WHERE rev < earlier LIMIT 1",
                 "an epoch began before the one it follows"},
-        {"SELECT rev FROM tags WHERE rev < 0 OR rev > ifnull((SELECT max(rev) FROM transactions), 0) LIMIT 1",
+        {"SELECT rev FROM tags WHERE rev < (SELECT base FROM history) OR (rev > 0 AND rev NOT IN"
+         " (SELECT rev FROM transactions)) LIMIT 1",
                 "a tag names a revision that is not there"},
+        {"SELECT base FROM history WHERE base > 0 AND (base NOT IN (SELECT rev FROM checkpoints)"
+         " OR base NOT IN (SELECT rev FROM transactions))",
+                "there is no checkpoint with which the history could begin"},
+        {"SELECT last_rev FROM (SELECT first_rev, last_rev, lag(last_rev) OVER (ORDER BY last_rev) AS earlier"
+         " FROM folds) WHERE first_rev > last_rev OR first_rev <= earlier LIMIT 1",
+                "folds overlap"},
+        {"SELECT f.rev FROM folded_numbers AS f LEFT JOIN transactions AS t ON t.rev = f.rev"
+         " WHERE f.rev >= (SELECT base FROM history) AND (t.client IS NOT f.client OR t.number <= f.last_number"
+         " OR f.first_number > f.last_number) LIMIT 1",
+                "the numbers that were folded do not fit the transaction they were folded into"},
 };
 
 /* The first column of the first row of a query. */
@@ -104,6 +118,7 @@ static enum scn_error check_transactions(struct scn_journal *journal, struct scn
                 const uint32_t count = scn_journal_page_count(page);
                 for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
                         const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
+                        range.from = transaction->revision + 1;
                         if (transaction->time_us <= last_us)
                                 error = scn_journal_damage(
                                         journal, transaction->revision, "the time has not risen", fault);
@@ -112,7 +127,6 @@ static enum scn_error check_transactions(struct scn_journal *journal, struct scn
                 scn_journal_page_destroy(page);
                 if (error != SCN_OK || count == 0)
                         return error;
-                range.from += count;
         }
 }
 
@@ -154,18 +168,23 @@ static enum scn_error check_checkpoint(
         return error == SCN_OK ? check_checkpoint_digest(journal, &info, fault) : error;
 }
 
-/* From the newest to the oldest. One that is dropped meanwhile is no fault. */
+/* From the newest to the one that the history begins with. One that is dropped meanwhile is no fault. */
 static enum scn_error check_checkpoints(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
         scn_revision at_most = SCN_REVISION_MAX;
 
         while (true) {
                 struct scn_checkpoint_reader *reader;
-                enum scn_error error = scn_checkpoint_reader_create(journal, at_most, &reader, fault);
+                struct scn_journal_history history;
+                enum scn_error error = scn_journal_history(journal, &history, fault);
+                if (error == SCN_OK && at_most < history.base)
+                        return SCN_OK;
+                if (error == SCN_OK)
+                        error = scn_checkpoint_reader_create(journal, at_most, &reader, fault);
                 if (error != SCN_OK || reader == NULL)
                         return error;
                 const scn_revision revision = scn_checkpoint_reader_info(reader).revision;
-                error = check_checkpoint(journal, reader, fault);
+                error = revision < history.base ? SCN_OK : check_checkpoint(journal, reader, fault);
                 scn_checkpoint_reader_destroy(reader);
                 if (error != SCN_OK && error != SCN_E_NO_CHECKPOINT)
                         return error;
@@ -173,6 +192,34 @@ static enum scn_error check_checkpoints(struct scn_journal *journal, struct scn_
                         return SCN_OK;
                 at_most = revision - 1;
         }
+}
+
+/* In each fold there are as many transactions as were kept, and the same. */
+static enum scn_error check_folds(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        static const char sql[] = "SELECT first_rev, last_rev, kept, checksum FROM folds ORDER BY last_rev";
+        sqlite3_stmt *statement;
+        enum scn_error error = SCN_OK;
+        int code = sqlite3_prepare_v2(journal->database.handle, sql, -1, &statement, NULL);
+
+        while (code == SQLITE_OK || code == SQLITE_ROW) {
+                code = sqlite3_step(statement);
+                if (code != SQLITE_ROW)
+                        break;
+                const scn_revision first = (scn_revision)sqlite3_column_int64(statement, 0);
+                const scn_revision last = (scn_revision)sqlite3_column_int64(statement, 1);
+                int64_t kept, sum;
+                error = scn_journal_sum_fold(journal, first, last, &kept, &sum, fault);
+                if (error == SCN_OK &&
+                        (kept != sqlite3_column_int64(statement, 2) || sum != sqlite3_column_int64(statement, 3)))
+                        error = scn_journal_damage(journal, last, "the fold does not hold what was kept of it", fault);
+                if (error != SCN_OK)
+                        break;
+        }
+        if (error == SCN_OK && code != SQLITE_DONE)
+                error = scn_database_map(&journal->database, code, fault);
+        sqlite3_finalize(statement);
+        return error;
 }
 
 enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault)
@@ -183,6 +230,8 @@ enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storag
                 error = check_transactions(journal, fault);
         if (error == SCN_OK)
                 error = check_tables(journal, fault);
+        if (error == SCN_OK)
+                error = check_folds(journal, fault);
         if (error == SCN_OK)
                 error = check_checkpoints(journal, fault);
         return error;

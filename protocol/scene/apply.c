@@ -74,7 +74,11 @@ static enum scn_error check_edit(const struct scn_document *document, const stru
         if (edit->has_base && edit->base > document->revision) {
                 return SCN_E_FUTURE;
         }
-        return (edit->is_strict && !edit->has_base) || edit->step > document->revision ? SCN_E_BAD_OP : SCN_OK;
+        if (edit->revision != 0 && (edit->revision <= document->revision || edit->revision > SCN_REVISION_MAX)) {
+                return SCN_E_BAD_OP;
+        }
+        const scn_revision last = edit->revision != 0 ? edit->revision : document->revision;
+        return (edit->is_strict && !edit->has_base) || edit->step > last ? SCN_E_BAD_OP : SCN_OK;
 }
 
 /* The document's own observers do not fail. */
@@ -118,7 +122,7 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
         if (error != SCN_OK) {
                 return error;
         }
-        const scn_revision revision = document->revision + 1;
+        const scn_revision revision = edit->revision != 0 ? edit->revision : document->revision + 1;
         struct scn_apply apply = {
                 .mutation = {document, changes, revision, edit->step != 0 ? edit->step : revision, 0, NULL},
                 .edit = edit,

@@ -98,6 +98,7 @@ struct scn_edit {
         struct scn_uid client; /* who is stamped; none = the server itself */
         scn_revision step;     /* the writer of the fields: the first revision of the group it belongs to;
                                  * 0 = the revision this edit makes */
+        scn_revision revision; /* the one that it makes, above the document's; 0 = the next. For a history with gaps */
         bool has_base;         /* base: the revision the client had seen */
         bool is_strict;        /* needs base: fields this edit writes must not have changed since, by others */
         scn_revision base;

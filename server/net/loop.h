@@ -27,8 +27,12 @@ struct scn_loop_options {
         struct scn_limits limits;
         const struct scn_address *listens; /* borrowed for scn_loop_create() */
         size_t listens_count;
-        struct scn_log *log; /* borrowed as long as the loop lives */
-        bool takes_signals;  /* SIGTERM and SIGINT stop it */
+        struct scn_log *log;       /* borrowed as long as the loop lives */
+        bool takes_signals;        /* SIGTERM and SIGINT stop it */
+        uint64_t memory_bytes_max; /* these four as in struct scn_server_options */
+        uint64_t fold_age_s;
+        uint64_t keep_age_s;
+        uint64_t reserve_bytes;
 };
 
 /* Takes the data directory, then listens; each address is logged as "listening on …", with the port it got. NULL:

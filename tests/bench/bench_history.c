@@ -4,6 +4,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "server/checkpoint.h"
+#include "server/fold.h"
 #include "server/record.h"
 #include "server/room_open.h"
 #include "tests/bench/bench.h"
@@ -12,6 +13,7 @@
 
 #include <ftw.h>
 #include <pthread.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +22,11 @@
 #include <unistd.h>
 
 /* What history costs (DESIGN §10): making it, beside raw SQLite; opening a document by the length of its history, with
- * checkpoints and without, going back in it, replaying it, and what making a checkpoint does to those who edit.
+ * checkpoints and without, going back in it, replaying it, what making a checkpoint does to those who edit, and what
+ * folding does to the file and to them.
  *
- * usage: bench_history [DIRECTORY [NODES]]     (default: the working directory, which should be on a disk; 1000000)
+ * usage: bench_history [DIRECTORY [NODES]]     (default: the working directory, which should be on a disk; 1000000;
+ *                                               0: folding alone)
  *
  * Times are wall time of one call in a warm system. A transaction moves one of a thousand nodes. Checkpoints are
  * made where the daemon would make them: when the journal behind the last exceeds a quarter of it and 1 MiB. */
@@ -42,6 +46,9 @@ struct world {
         uint64_t gathered;
         uint64_t checkpoint_bytes;
         bool has_checkpoints;
+        /* Of whom the next transactions are. */
+        uint8_t client;
+        uint64_t group; /* 0: none */
 };
 
 static double wall_ms(void)
@@ -87,6 +94,7 @@ static void begin(struct world *world, struct scn_storage *storage, const char *
                 .random = scn_random_from_seed(1),
                 .time_us = 1000,
                 .has_checkpoints = has_checkpoints,
+                .client = 1,
         };
         const struct scn_document_options options = options_of(world);
         need(scn_storage_create(storage, world->name, &birth, NULL) == SCN_OK, "create");
@@ -182,10 +190,11 @@ static void add(struct batch *batch, struct world *world, const struct scn_edit 
                 .revision = scn_changes_revision(changes),
                 .time_us = world->time_us += 1000,
                 .author = {(const uint8_t *)"somebody", 8},
-                .client = {{1}},
+                .client = {{world->client}},
+                .group = world->group,
                 .number = scn_changes_revision(changes),
                 .content_hash = {(const uint8_t *)"0123456789abcdef", 16},
-                .step = scn_changes_revision(changes),
+                .step = edit->step != 0 ? edit->step : scn_changes_revision(changes),
                 .answer = {(const uint8_t *)"twenty bytes or some", 20},
                 .records_count = count,
         };
@@ -454,6 +463,142 @@ static void measure_large(struct scn_storage *storage, uint32_t nodes)
         end(&world);
 }
 
+/* --- Folding --- */
+
+#define PEOPLE 10u
+#define GESTURE 120u /* two seconds at 60 Hz */
+#define GESTURES 80u /* of each */
+#define HZ 60u
+#define HOURS 8u
+
+/* Pages of the tables that hold the journal, in bytes. */
+static double journal_bytes(const char *path)
+{
+        static const char sql[] = "SELECT sum(pgsize) FROM dbstat WHERE name IN"
+                                  " ('transactions', 'records', 'runs', 'folds', 'folded_numbers')";
+        sqlite3 *handle;
+        sqlite3_stmt *statement;
+        need(sqlite3_open(path, &handle) == SQLITE_OK &&
+                        sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK &&
+                        sqlite3_step(statement) == SQLITE_ROW,
+                "the size of tables");
+        const double bytes = (double)sqlite3_column_int64(statement, 0);
+        (void)sqlite3_finalize(statement);
+        (void)sqlite3_close(handle);
+        return bytes;
+}
+
+/* All drag at once, each a node of their own at a time, gesture after gesture. */
+static void drag_together(struct world *world, uint32_t nodes)
+{
+        struct batch *batch = create_batch();
+        for (uint32_t gesture = 1; gesture <= GESTURES; gesture++) {
+                scn_revision steps[PEOPLE];
+                for (uint32_t i = 0; i < GESTURE; i++) {
+                        for (uint32_t person = 0; person < PEOPLE; person++) {
+                                const scn_revision next = scn_document_revision(world->document) + 1;
+                                struct scn_op op = move_op(world, nodes);
+                                op.node.id = 2 + (gesture * PEOPLE + person) % nodes;
+                                steps[person] = i == 0 ? next : steps[person];
+                                const struct scn_edit edit = {
+                                        .ops = &op,
+                                        .ops_count = 1,
+                                        .client = {{(uint8_t)(person + 1)}},
+                                        .step = steps[person] == next ? 0 : steps[person],
+                                };
+                                world->client = (uint8_t)(person + 1);
+                                world->group = gesture;
+                                add(batch, world, &edit);
+                                if (batch->count == BATCH) {
+                                        append(batch, world);
+                                }
+                        }
+                }
+        }
+        if (batch->count > 0) {
+                append(batch, world);
+        }
+        world->client = 1;
+        world->group = 0;
+        destroy_batch(batch);
+}
+
+struct folding {
+        struct maker maker; /* `journal` is the folder's own */
+        struct scn_document_options options;
+        scn_revision to;
+        uint32_t removed;
+};
+
+static void *fold(void *data)
+{
+        struct folding *folding = data;
+        struct scn_storage_fault fault = {.text = ""};
+        struct scn_folder *folder = scn_folder_create(&folding->options);
+        struct scn_folded folded;
+        const double start = wall_ms();
+        need(folder != NULL, "memory");
+        do {
+                need(scn_folder_step(folder, folding->maker.journal, folding->to, &folded, &fault) == SCN_OK &&
+                                !folded.is_refuted,
+                        "fold");
+                folding->removed += folded.transactions;
+        } while (folded.last != 0);
+        folding->maker.took_ms = wall_ms() - start;
+        scn_folder_destroy(folder);
+        atomic_store(&folding->maker.is_done, true);
+        return NULL;
+}
+
+static void tell_sizes(double before, double after, double count)
+{
+        const double a_day = (double)PEOPLE * HZ * 3600 * HOURS / (1 << 20);
+        scn_bench_row("bytes a record, before", before / count, "bytes", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("bytes a record, folded", after / count, "bytes", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("ten people, 60 Hz, 8 hours, before", a_day * before / count, "MiB", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("ten people, 60 Hz, 8 hours, folded", a_day * after / count, "MiB", SCN_BENCH_NO_BUDGET);
+}
+
+static void measure_folding(struct scn_storage *storage, const char *directory)
+{
+        struct world world;
+        struct folding folding = {.removed = 0};
+        char path[512];
+        double median;
+        double longest;
+        pthread_t thread;
+        const double count = (double)PEOPLE * GESTURE * GESTURES;
+        begin(&world, storage, "folded", false);
+        add_nodes(&world, 1000);
+        (void)snprintf(path, sizeof path, "%s/folded.scene", directory);
+        const double base = journal_bytes(path);
+        drag_together(&world, 1000);
+        (void)write_checkpoint(world.journal, world.document);
+        const double before = journal_bytes(path) - base;
+        probe(&world, world.document, 1000, NULL, &median, &longest);
+        scn_bench_row("a commit, median", median, "ms", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("a commit, longest", longest, "ms", SCN_BENCH_NO_BUDGET);
+        const double probed = journal_bytes(path) - base - before;
+        folding.options = options_of(&world);
+        folding.to = (scn_revision)count + 1;
+        need(scn_journal_open(storage, world.name, NULL, &folding.maker.journal, NULL) == SCN_OK, "open");
+        need(pthread_create(&thread, NULL, fold, &folding) == 0, "thread");
+        const scn_revision first = scn_document_revision(world.document);
+        probe(&world, world.document, 1000, &folding.maker, &median, &longest);
+        need(pthread_join(thread, NULL) == 0, "thread");
+        const double share = (double)(scn_document_revision(world.document) - first) / count;
+        scn_bench_row("a commit while history is folded, median", median, "ms", SCN_BENCH_NO_BUDGET);
+        scn_bench_row("a commit while history is folded, longest", longest, "ms", 20);
+        scn_bench_row(
+                "folded a second", (double)folding.removed / folding.maker.took_ms * 1e3, "1/s", SCN_BENCH_NO_BUDGET);
+        scn_bench_row(
+                "of all transactions, gone", 100 * (double)folding.removed / count, "percent", SCN_BENCH_NO_BUDGET);
+        /* What was probed is not folded. */
+        tell_sizes(before, journal_bytes(path) - base - probed - share * before, count);
+        scn_journal_close(folding.maker.journal);
+        end(&world);
+}
+
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
 {
         (void)status;
@@ -470,15 +615,21 @@ int main(int argc, char **argv)
 
         (void)snprintf(directory, sizeof directory, "%s/bench-history-XXXXXX", argc > 1 ? argv[1] : ".");
         need(mkdtemp(directory) != NULL, "mkdtemp");
-        history_rates(directory);
+        if (nodes > 0) {
+                history_rates(directory);
+        }
         need(scn_storage_open(directory, &storage, NULL) == SCN_OK, "the data directory");
-        scn_bench_heading("1,000 nodes, by the length of their history");
-        measure_lengths(storage, false);
-        measure_lengths(storage, true);
-        char text[64];
-        (void)snprintf(text, sizeof text, "%u nodes", nodes);
-        scn_bench_heading(text);
-        measure_large(storage, nodes);
+        if (nodes > 0) {
+                char text[64];
+                scn_bench_heading("1,000 nodes, by the length of their history");
+                measure_lengths(storage, false);
+                measure_lengths(storage, true);
+                (void)snprintf(text, sizeof text, "%u nodes", nodes);
+                scn_bench_heading(text);
+                measure_large(storage, nodes);
+        }
+        scn_bench_heading("ten people who drag, their gestures folded");
+        measure_folding(storage, directory);
         scn_storage_close(storage);
         (void)nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         return 0;

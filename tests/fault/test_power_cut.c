@@ -70,6 +70,21 @@ static void acknowledge(struct run *run)
         run->ends[run->count++] = scn_power_disk_count(run->disk);
 }
 
+/* What was there long enough is folded and dropped: the load would be without that if it were not so. */
+static void expect_old_to_go(struct run *run, const char *step)
+{
+        scn_revision judged, base;
+        char path[FOLDER_BYTES + 32];
+        (void)snprintf(path, sizeof path, "%s/data/island.scene", run->folder);
+        if (strcmp(step, "forget clients") == 0) {
+                cr_assert_gt(scn_test_sql(path, "SELECT count(*) FROM folds"), 0);
+        } else if (strcmp(step, "grow old") == 0) {
+                mixed_history(&run->load, &judged, &base);
+                cr_log_info("folded up to revision %u, history begins with %u", (unsigned)judged, (unsigned)base);
+                cr_assert_gt(base, 0);
+        }
+}
+
 /* Does everything once, on a disk that takes notes. */
 static void record(struct run *run)
 {
@@ -81,6 +96,7 @@ static void record(struct run *run)
         for (uint32_t step = 0; step < mixed_steps_count(); step++) {
                 acknowledge(run);
                 cr_assert(mixed_step(&run->load, step), "%s", mixed_step_name(step));
+                expect_old_to_go(run, mixed_step_name(step));
         }
         acknowledge(run);
         mixed_end(&run->load);

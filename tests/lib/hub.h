@@ -26,6 +26,8 @@ struct hub {
         size_t output_bytes_max;   /* the same */
         size_t input_bytes_max;    /* from the next start on; 0: the usual */
         uint64_t memory_bytes_max; /* the same */
+        uint64_t fold_age_s;       /* the same; 0: never */
+        uint64_t keep_age_s;       /* the same; 0: never */
 };
 
 /* Starts on a fresh directory, or again on the one that is there. */

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define DAY_US (UINT64_C(24) * 3600 * 1000000)
+#define FOLD_DAYS 7u
+#define KEEP_DAYS 60u
 #define CHECKPOINT_BYTES ((1u << 20) + 1)
 #define LARGE_BYTES 60000u
 #define PART_BYTES 30000u
@@ -282,11 +284,12 @@ static bool forget_clients(struct mixed_load *load)
         return gather(load) && pass_days(load, 31) && gather(load);
 }
 
-/* So long that gestures are finished and history is old: whatever the server does to it by itself is done here, for
- * example folding. What is due by another clock than these two is made due here. */
+/* So long that gestures are finished and history is old: what the server does to it by itself, folding and dropping,
+ * is done here. */
 static bool grow_old(struct mixed_load *load)
 {
-        return gather(load) && pass_days(load, 8) && pass_days(load, 1) && gather(load);
+        return gather(load) && pass_days(load, FOLD_DAYS + 1) && pass_days(load, 1) && gather(load) &&
+                pass_days(load, KEEP_DAYS) && pass_days(load, 1) && gather(load);
 }
 
 /* --- Steps: whole files --- */
@@ -604,6 +607,8 @@ void mixed_begin(struct mixed_load *load, const char *folder)
                                             .monotonic_ms = 1000,
                                             .random = 42,
                                             .limits = SCN_LIMITS_DEFAULT,
+                                            .fold_age_s = FOLD_DAYS * (DAY_US / 1000000),
+                                            .keep_age_s = KEEP_DAYS * (DAY_US / 1000000),
                                     }};
         cr_assert_lt(snprintf(load->hub.path, sizeof load->hub.path, "%s/data", folder), (int)sizeof load->hub.path);
         load->backup = malloc(BACKUP_BYTES_MAX);
@@ -644,6 +649,14 @@ static void look_at_trash(struct scn_storage *storage, struct mixed_state *state
                 }
         }
         scn_storage_list_finish(&list);
+}
+
+void mixed_history(struct mixed_load *load, scn_revision *judged_out, scn_revision *base_out)
+{
+        struct scn_journal_state state;
+        cr_assert_eq(scn_journal_state(find_room(&load->hub, MIXED_ISLAND)->journal, &state, NULL), SCN_OK);
+        *judged_out = state.judged;
+        *base_out = state.base;
 }
 
 static uint32_t count_tags(struct scn_storage *storage, enum mixed_name name)

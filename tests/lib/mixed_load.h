@@ -44,6 +44,8 @@ struct mixed_load {
 
 /* In a folder that is there; the data directory is made in it. */
 void mixed_begin(struct mixed_load *load, const char *folder);
+/* Up to which revision the island was folded, and with which its history begins; it must be open. */
+void mixed_history(struct mixed_load *load, scn_revision *judged_out, scn_revision *base_out);
 /* Closes everything; files stay. */
 void mixed_end(struct mixed_load *load);
 

@@ -46,6 +46,8 @@ struct sim_wish *sim_wish_create(struct sim_author *author)
 void sim_on_result(struct scn_client *client, const struct scn_result *result, void *data)
 {
         struct sim_wish *wish = data;
+        static const char *const folded[] = {"folded", NULL};
+        static const char *const of_old[] = {"before_retention", NULL};
         struct sim *sim = wish->sim;
         (void)client;
         if (++wish->answers > 1) {
@@ -55,6 +57,11 @@ void sim_on_result(struct scn_client *client, const struct scn_result *result, v
         if (result->failure == NULL) {
                 wish->state = result->is_unchanged ? SIM_WISH_UNCHANGED : SIM_WISH_ACKED;
                 sim->acked_count++;
+        } else if (is_one_of(result->failure->code, folded) && wish->marker != 0) { /* of a restore: what it names */
+                wish->state = SIM_WISH_FOLDED;
+                sim_note(sim, result->failure->code, wish->author->index, wish->marker, 0);
+        } else if (is_one_of(result->failure->code, of_old)) {
+                wish->state = SIM_WISH_CANCELLED; /* it may be stored, and may not */
         } else if (is_one_of(result->failure->code, final_codes)) {
                 wish->state = SIM_WISH_CANCELLED; /* that was the client's end, and says nothing of the edit */
         } else {
@@ -142,8 +149,8 @@ static void on_change(struct scn_view *view, const struct scn_view_event *event,
 static void on_end(struct scn_view *view, const struct scn_failure *failure, void *data)
 {
         static const char *const usual[] = {"gone", "no_node", "cancelled", "kicked", "taken_over", NULL};
-        static const char *const of_replay[] = {"disconnected", "storage_failed", "future", "gone", "no_node",
-                "cancelled", "kicked", "taken_over", NULL};
+        static const char *const of_replay[] = {"disconnected", "storage_failed", "future", "folded",
+                "before_retention", "gone", "no_node", "cancelled", "kicked", "taken_over", NULL};
         struct sim_view *mine = data;
         (void)view;
         if (mine->is_ended) {

@@ -165,6 +165,8 @@ void sim_host_start(struct sim *sim)
                 .data_path = "sim",
                 .agent = "sim",
                 .limits = limits,
+                .fold_age_s = sim->seed % 2 == 0 ? 0 : 1 + sim->seed % 3,
+                .keep_age_s = sim->seed % 8 == 3 ? 3 : 0,
                 .utc_us = utc_us,
                 .monotonic_ms = monotonic_ms,
                 .random = fill_random,

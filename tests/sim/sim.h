@@ -119,6 +119,7 @@ enum sim_wish_state {
         SIM_WISH_ACKED,
         SIM_WISH_UNCHANGED,
         SIM_WISH_REFUSED,
+        SIM_WISH_FOLDED,    /* done, and all that is left of it is in another */
         SIM_WISH_CANCELLED, /* its program ended first */
 };
 

@@ -126,6 +126,13 @@ void sim_document_destroy(struct sim_document *document)
         for (size_t i = 0; i < document->checkpoints_count; i++) {
                 sim_checkpoint_destroy(document->checkpoints[i]);
         }
+        for (size_t i = 0; i < document->fates_count; i++) {
+                struct sim_transaction *now = document->fates[i].now;
+                if (now != NULL && --now->references == 0) {
+                        scn_free(now);
+                }
+        }
+        scn_free(document->fates);
         scn_free(document->name);
         scn_free(document->origin);
         scn_free(document->transactions);
@@ -165,8 +172,15 @@ struct sim_document *sim_document_copy(const struct sim_document *document)
         copy->tags_capacity = document->tags_count;
         copy->checkpoints = copy_array(document->checkpoints, document->checkpoints_count, sizeof(void *));
         copy->checkpoints_capacity = document->checkpoints_count;
+        copy->fates = copy_array(document->fates, document->fates_count, sizeof *document->fates);
+        copy->fates_capacity = document->fates_count;
         for (size_t i = 0; i < copy->transactions_count; i++) {
                 copy->transactions[i]->references++;
+        }
+        for (size_t i = 0; i < copy->fates_count; i++) {
+                if (copy->fates[i].now != NULL) {
+                        copy->fates[i].now->references++;
+                }
         }
         for (size_t i = 0; i < copy->checkpoints_count; i++) {
                 copy->checkpoints[i] = copy_checkpoint(document->checkpoints[i]);

@@ -40,6 +40,12 @@ struct sim_tag {
         struct scn_journal_tag tag; /* its slices are set when it is told */
 };
 
+/* What folding has made of a transaction. */
+struct sim_fate {
+        scn_revision into;           /* itself: it is there */
+        struct sim_transaction *now; /* with other records or another digest; NULL: as it was */
+};
+
 enum sim_place {
         SIM_DOCUMENTS,
         SIM_TRASH,
@@ -59,6 +65,9 @@ struct sim_document {
         uint32_t origin_size;
         struct sim_transaction **transactions; /* revision r at r - 1 */
         size_t transactions_count, transactions_capacity;
+        struct sim_fate *fates; /* of the first that many: they have been judged */
+        size_t fates_count, fates_capacity;
+        scn_revision base;
         struct scn_journal_epoch *epochs;
         size_t epochs_count, epochs_capacity;
         struct sim_client_row *clients;

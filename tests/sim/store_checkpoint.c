@@ -34,7 +34,7 @@ enum scn_error scn_checkpoint_writer_create(struct scn_journal *journal, scn_rev
         if (error != SCN_OK) {
                 return error;
         }
-        if (revision > journal->document->transactions_count) {
+        if (sim_store_has_revision(journal->document, revision) != SCN_OK) {
                 return sim_store_fail(fault, SCN_E_BAD_BATCH);
         }
         struct scn_checkpoint_writer *writer = scn_alloc_zero(1, sizeof *writer);
@@ -92,9 +92,11 @@ enum scn_error scn_checkpoint_writer_finish(
         struct sim_document *document = writer->journal->document;
         struct sim_checkpoint *checkpoint = writer->checkpoint;
         if (checkpoint->info.revision > 0) {
+                const struct sim_transaction *present = sim_store_present(document, checkpoint->info.revision);
                 const struct scn_slice stored =
-                        document->transactions[checkpoint->info.revision - 1]->transaction.digest;
-                if (stored.size != digest.size || memcmp(stored.data, digest.data, digest.size) != 0) {
+                        present == NULL ? (struct scn_slice){NULL, 0} : present->transaction.digest;
+                if (present == NULL || stored.size != digest.size ||
+                        memcmp(stored.data, digest.data, digest.size) != 0) {
                         return sim_store_fail(fault, SCN_E_CORRUPT);
                 }
         }
@@ -188,17 +190,24 @@ static bool is_last_made(const struct sim_document *document, size_t at)
         return document->checkpoints[at]->number == last;
 }
 
+void sim_store_drop_checkpoints(struct sim_document *document, scn_revision below)
+{
+        for (size_t at = document->checkpoints_count; at-- > 0;) {
+                const scn_revision revision = document->checkpoints[at]->info.revision;
+                if (revision < below && at + 1 < document->checkpoints_count && !is_last_made(document, at) &&
+                        (revision != document->base || revision == 0)) {
+                        remove_checkpoint(document, at);
+                }
+        }
+}
+
 enum scn_error scn_checkpoint_drop(
         struct scn_journal *journal, scn_revision below, bool *is_done_out, struct scn_storage_fault *fault)
 {
         const enum scn_error error = sim_journal_ask(journal, SIM_WRITE, fault);
         *is_done_out = error == SCN_OK;
-        struct sim_document *document = journal->document;
-        for (size_t at = error == SCN_OK ? document->checkpoints_count : 0; at-- > 0;) {
-                if (document->checkpoints[at]->info.revision < below && at + 1 < document->checkpoints_count &&
-                        !is_last_made(document, at)) {
-                        remove_checkpoint(document, at);
-                }
+        if (error == SCN_OK) {
+                sim_store_drop_checkpoints(journal->document, below);
         }
         return error;
 }
@@ -225,7 +234,9 @@ static size_t choose(const struct sim_document *document)
                 const uint64_t newer = bytes_up_to(document, count + 1);
                 const bool is_same =
                         document->checkpoints[count]->info.revision == document->checkpoints[count - 1]->info.revision;
-                if (is_same || newer - bytes_up_to(document, count - 1) <= newest - newer) {
+                const scn_revision base = document->base;
+                const bool is_base = base > 0 && document->checkpoints[count - 1]->info.revision == base;
+                if (is_same || (!is_base && newer - bytes_up_to(document, count - 1) <= newest - newer)) {
                         return count;
                 }
         }

@@ -200,6 +200,8 @@ enum scn_error scn_journal_state(
                 .last_revision = count,
                 .last_time_us = count == 0 ? 0 : document->transactions[count - 1]->transaction.time_us,
                 .epoch = document->epochs_count == 0 ? 0 : document->epochs[document->epochs_count - 1].id,
+                .base = document->base,
+                .judged = document->fates_count,
         };
         if (document->checkpoints_count > 0) {
                 const struct scn_checkpoint_info *info = &document->checkpoints[document->checkpoints_count - 1]->info;
@@ -374,7 +376,7 @@ static struct scn_slice keep(uint8_t **at, struct scn_slice slice)
 /* What the storage counts for a transaction and for a record beside what is in them. */
 #define ROW_COST 64u
 
-static struct sim_transaction *store(const struct scn_journal_transaction *from)
+struct sim_transaction *sim_store_transaction(const struct scn_journal_transaction *from)
 {
         size_t bytes = (size_t)from->content_hash.size + from->digest.size + from->answer.size;
         for (uint32_t i = 0; i < from->records_count; i++) {
@@ -416,7 +418,7 @@ enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_
         for (uint32_t i = 0; is_done && i < count; i++) {
                 document->transactions = sim_store_grow(document->transactions, &document->transactions_capacity,
                         sizeof(struct sim_transaction *), document->transactions_count + 1);
-                document->transactions[document->transactions_count++] = store(&transactions[i]);
+                document->transactions[document->transactions_count++] = sim_store_transaction(&transactions[i]);
                 if (!scn_uid_is_none(transactions[i].client)) {
                         note_client(document, &transactions[i]);
                 }
@@ -444,7 +446,7 @@ struct scn_journal_page {
 };
 
 static struct scn_journal_page *make_page(
-        const struct sim_document *document, size_t first, size_t count, bool without_records)
+        const struct sim_document *document, const scn_revision *revisions, size_t count, bool without_records)
 {
         struct scn_journal_page *page = scn_alloc_zero(1, sizeof *page);
         SCN_ASSERT(page != NULL);
@@ -453,7 +455,7 @@ static struct scn_journal_page *make_page(
         page->heads = without_records ? scn_alloc(count * sizeof *page->heads) : NULL;
         SCN_ASSERT(page->transactions != NULL && (!without_records || page->heads != NULL));
         for (size_t i = 0; i < count; i++) {
-                page->transactions[i] = document->transactions[first + i];
+                page->transactions[i] = sim_store_present(document, revisions[i]);
                 page->transactions[i]->references++;
                 if (without_records) {
                         page->heads[i] = page->transactions[i]->transaction;
@@ -463,6 +465,8 @@ static struct scn_journal_page *make_page(
         return page;
 }
 
+#define PAGE_MAX 1000u
+
 enum scn_error scn_journal_read(struct scn_journal *journal, const struct scn_journal_range *range,
         struct scn_journal_page **page_out, struct scn_storage_fault *fault)
 {
@@ -470,19 +474,23 @@ enum scn_error scn_journal_read(struct scn_journal *journal, const struct scn_jo
         if (error != SCN_OK) {
                 return error;
         }
+        scn_revision revisions[PAGE_MAX];
         const struct sim_document *document = journal->document;
-        const size_t first = range->from == 0 ? 0 : (size_t)range->from - 1;
-        const size_t end = range->to == 0 || range->to > document->transactions_count ? document->transactions_count
-                                                                                      : (size_t)range->to;
-        const size_t count_max = range->transactions_max == 0 ? 1000 : range->transactions_max;
+        const scn_revision last = document->transactions_count;
+        const scn_revision to = range->to == 0 || range->to > last ? last : range->to;
         const size_t bytes_max = range->bytes_max == 0 ? (size_t)1 << 20 : range->bytes_max;
+        size_t count_max = range->transactions_max == 0 ? PAGE_MAX : range->transactions_max;
         size_t count = 0;
         size_t bytes = 0;
-        while (first + count < end && count < count_max && (count == 0 || bytes < bytes_max)) {
-                bytes += document->transactions[first + count]->bytes;
-                count++;
+        count_max = count_max < PAGE_MAX ? count_max : PAGE_MAX;
+        for (scn_revision at = range->from; at <= to && count < count_max && (count == 0 || bytes < bytes_max); at++) {
+                const struct sim_transaction *transaction = sim_store_present(document, at);
+                if (transaction != NULL) {
+                        bytes += transaction->bytes;
+                        revisions[count++] = at;
+                }
         }
-        *page_out = make_page(document, first, count, range->without_records);
+        *page_out = make_page(document, revisions, count, range->without_records);
         return SCN_OK;
 }
 
@@ -522,18 +530,35 @@ enum scn_error scn_journal_find_time(
         struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault)
 {
         const enum scn_error error = sim_journal_ask(journal, SIM_READ, fault);
-        size_t count = error == SCN_OK ? journal->document->transactions_count : 0;
-        while (count > 0 && journal->document->transactions[count - 1]->transaction.time_us > time_us) {
-                count--;
+        scn_revision at = error == SCN_OK ? journal->document->transactions_count : 0;
+        while (at > 0) {
+                const struct sim_transaction *transaction = sim_store_present(journal->document, at);
+                if (transaction != NULL && transaction->transaction.time_us <= time_us) {
+                        break;
+                }
+                at--;
         }
-        *revision_out = count;
+        *revision_out = at;
         return error;
+}
+
+/* It was stored. */
+static enum scn_error tell_answer(const struct sim_document *document, scn_revision revision,
+        struct scn_journal_page **page_out, struct scn_storage_fault *fault)
+{
+        if (sim_store_present(document, revision) != NULL) {
+                *page_out = make_page(document, &revision, 1, true);
+                return SCN_OK;
+        }
+        const bool is_folded = revision <= document->fates_count && document->fates[revision - 1].into != revision;
+        return sim_store_fail(fault, is_folded ? SCN_E_FOLDED : SCN_E_BEFORE_RETENTION);
 }
 
 enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_uid client, uint64_t number,
         struct scn_journal_page **page_out, struct scn_storage_fault *fault)
 {
         const enum scn_error error = sim_journal_ask(journal, SIM_READ, fault);
+        *page_out = NULL;
         if (error != SCN_OK) {
                 return error;
         }
@@ -543,12 +568,21 @@ enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_u
         for (; at < document->transactions_count; at++) {
                 const struct scn_journal_transaction *transaction = &document->transactions[at]->transaction;
                 if (scn_uid_equal(transaction->client, client) && transaction->number == number) {
-                        *page_out = make_page(document, at, 1, true);
+                        return tell_answer(document, at + 1, page_out, fault);
+                }
+        }
+        if (number == 0 || row == NULL || row->is_forgotten || document->base <= 1) {
+                return SCN_OK;
+        }
+        /* The storage does not know what was not stored from what is not kept, unless a smaller number is there. */
+        for (scn_revision revision = document->base; revision <= document->transactions_count; revision++) {
+                const struct sim_transaction *present = sim_store_present(document, revision);
+                if (present != NULL && scn_uid_equal(present->transaction.client, client) &&
+                        present->transaction.number < number) {
                         return SCN_OK;
                 }
         }
-        *page_out = NULL;
-        return SCN_OK;
+        return sim_store_fail(fault, SCN_E_BEFORE_RETENTION);
 }
 
 enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault)

@@ -53,6 +53,13 @@ uint8_t *sim_store_bytes(struct scn_slice slice);
 void *sim_store_grow(void *array, size_t *capacity, size_t element_size, size_t count);
 struct sim_document *sim_store_make(
         struct sim_disk *disk, enum sim_place place, struct scn_slice name, const struct scn_storage_birth *birth);
+/* The transaction of a revision as the journal has it now; NULL: it has been folded or dropped, or never was. */
+struct sim_transaction *sim_store_present(const struct sim_document *document, scn_revision revision);
+/* Whether there is a state of the revision, as scn_journal_has_revision() says it. */
+enum scn_error sim_store_has_revision(const struct sim_document *document, scn_revision revision);
+struct sim_transaction *sim_store_transaction(const struct scn_journal_transaction *from);
+/* As scn_checkpoint_drop(). */
+void sim_store_drop_checkpoints(struct sim_document *document, scn_revision below);
 void sim_store_drop(struct sim_disk *disk, struct sim_document *document);
 void sim_checkpoint_destroy(struct sim_checkpoint *checkpoint);
 void sim_checkpoint_append(struct sim_checkpoint *checkpoint, struct scn_slice bytes);

@@ -33,8 +33,9 @@ enum scn_error scn_journal_set_tag(
                 tag->author.size > SCN_JOURNAL_AUTHOR_BYTES_MAX) {
                 return sim_store_fail(fault, SCN_E_BAD_BATCH);
         }
-        if (tag->revision > document->transactions_count) {
-                return sim_store_fail(fault, SCN_E_FUTURE);
+        const enum scn_error has_revision = sim_store_has_revision(document, tag->revision);
+        if (has_revision != SCN_OK) {
+                return sim_store_fail(fault, has_revision);
         }
         struct sim_tag *row = find(document, tag->name);
         if (row == NULL) {

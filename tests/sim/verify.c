@@ -199,6 +199,9 @@ static void verify_wish(const struct sim *sim, const struct sim_wish *wish)
                 sim_fail(sim, "edit %u is stored though it was %s", wish->marker,
                         wish->state == SIM_WISH_REFUSED ? "refused" : "said to have changed nothing");
         }
+        if (wish->state == SIM_WISH_FOLDED && !wish->was_lost && wish->stored != 1) {
+                sim_fail(sim, "edit %u was said to be folded and is not stored", wish->marker);
+        }
         if (wish->state == SIM_WISH_PENDING) {
                 sim_fail(sim, "edit %u was never answered", wish->marker);
         }

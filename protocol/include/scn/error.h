@@ -97,6 +97,8 @@ extern "C" {
         X(NO_TAG, -90, "no_tag", "no tag has this name") \
         X(BAD_TAG, -91, "bad_tag", "the tag's name is empty, too long, or reads as a revision or a time") \
         X(TOO_MANY_TAGS, -92, "too_many_tags", "the document has as many tags as it may have") \
+        X(FOLDED, -95, "folded", "that was folded into a later revision of its gesture and is not kept by itself") \
+        X(BEFORE_RETENTION, -96, "before_retention", "that lies before what is kept of the document's history") \
         X(REPLACED, -97, "replaced", "the document was replaced by a file") \
         X(BAD_TIME, -71, "bad_time", "the time is not one of the form 2026-01-31T12:00:00Z")
 /* clang-format on */

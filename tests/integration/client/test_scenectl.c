@@ -461,7 +461,7 @@ SCN_TEST_WITH(scenectl, says_who_is_there_and_what_came_since, .timeout = 60)
         set_up(&stage);
         make_scene(&stage);
         expect_part(run(&stage, 0, "who", NULL), "ann");
-        expect_part(run(&stage, 0, "--json", "who", NULL), "\"author\":\"ann\",\"document\":null}");
+        expect_part(run(&stage, 0, "--json", "who", NULL), "\"author\":\"ann\",\"document\":null,");
         expect(run(&stage, 0, "--json", "who", "isle", NULL), "");
         expect_part(run(&stage, 0, "info", "isle", NULL), "nodes: 3");
         expect_part(run(&stage, 0, "--json", "info", "isle", NULL), "\"nodes\":3,");

@@ -123,6 +123,8 @@ static void say_state(struct story *story, struct scn_journal *journal)
                 say_number("checkpoint", state.has_checkpoint ? state.checkpoint_revision : UINT64_MAX);
                 say_number("bytes", state.has_checkpoint ? state.checkpoint_bytes : 0);
                 say_number("behind", state.journal_bytes);
+                say_number("base", state.base);
+                say_number("judged", state.judged);
                 story->revision = state.last_revision;
         }
         say_slice("origin", scn_journal_origin(journal));
@@ -447,6 +449,102 @@ static void drop_checkpoints(struct story *story)
         say_number("done", is_done);
 }
 
+/* --- Folding, retention --- */
+
+/* Where the transaction at `index` goes up in: itself, one of its client that stays, or, now and then, any. */
+static uint32_t any_fate(struct story *story, const struct scn_journal_page *page, uint32_t index)
+{
+        const uint32_t count = scn_journal_page_count(page);
+        const struct scn_uid client = scn_journal_page_get(page, index)->client;
+        const uint32_t any = chance(story, 1) ? below(story, count) : index;
+        for (uint32_t i = index + 1; i < count && chance(story, 70); i++) {
+                const struct scn_uid other = scn_journal_page_get(page, i)->client;
+                if (memcmp(&client, &other, sizeof client) == 0 && chance(story, 60)) {
+                        return i;
+                }
+        }
+        return any;
+}
+
+static void fold_window(struct story *story, const struct scn_journal_page *page)
+{
+        static struct scn_journal_fate fates[SCN_JOURNAL_FOLD_WINDOW];
+        static uint32_t into[SCN_JOURNAL_FOLD_WINDOW];
+        static const struct scn_journal_record records[] = {
+                {.kind = 3, .before = {(const uint8_t *)"before", 6}, .after = {(const uint8_t *)"after", 5}},
+                {.kind = 4, .after = {(const uint8_t *)"it", 2}},
+        };
+        const uint32_t count = scn_journal_page_count(page);
+        for (uint32_t i = count; i-- > 0;) {
+                const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
+                into[i] = any_fate(story, page, i);
+                into[i] = into[i] > i ? into[into[i]] : into[i];
+                const bool is_changed = into[i] == i && i + 1 < count && chance(story, 50);
+                fates[i] = (struct scn_journal_fate){
+                        .revision = transaction->revision,
+                        .into = scn_journal_page_get(page, into[i])->revision,
+                        .digest = is_changed ? text("another digest") : transaction->digest,
+                        .records = is_changed ? records : NULL,
+                        .records_count = is_changed ? 1 + below(story, 2) : 0,
+                };
+        }
+        say("fold", scn_journal_fold(story->writer, fates, count - chance(story, 2), NULL));
+}
+
+static void fold(struct story *story)
+{
+        struct scn_journal_page *page = NULL;
+        scn_revision first = 0;
+        scn_revision last = 0;
+        enum scn_error error =
+                scn_journal_next_fold(story->writer, below(story, (uint32_t)story->revision + 3), &first, &last, NULL);
+        say("next_fold", error);
+        say_number("last", last);
+        if (error != SCN_OK || last == 0) {
+                return;
+        }
+        say_number("first", first);
+        const struct scn_journal_range range = {.from = first, .to = last};
+        error = scn_journal_read(story->writer, &range, &page, NULL);
+        say("read", error);
+        if (error == SCN_OK && chance(story, 90)) {
+                fold_window(story, page);
+        } else if (error == SCN_OK) {
+                say("note_judged", scn_journal_note_judged(story->writer, last, NULL));
+        }
+        scn_journal_page_destroy(page);
+}
+
+static void retain(struct story *story)
+{
+        const int64_t from_us = story->now_us - below(story, 100000000);
+        uint64_t removed = 0;
+        bool is_done = false;
+        enum scn_error error = SCN_OK;
+        for (uint32_t i = 0; i < 1000 && error == SCN_OK && !is_done; i++) {
+                uint64_t count = 0;
+                error = scn_journal_retain(story->writer, from_us, &count, &is_done, NULL);
+                removed += count;
+        }
+        say("retain", error);
+        say_number("removed", removed);
+        say_number("done", is_done);
+}
+
+static void fold_or_ask(struct story *story)
+{
+        const uint32_t what = below(story, 10);
+        if (what < 5) {
+                fold(story);
+        } else if (what < 6) {
+                retain(story);
+        } else {
+                const scn_revision revision = below(story, (uint32_t)story->revision + 2);
+                say("has_revision", scn_journal_has_revision(story->writer, revision, NULL));
+                say("verify", scn_journal_verify(story->writer, NULL));
+        }
+}
+
 static void draft(struct story *story)
 {
         const struct scn_storage_birth birth = any_birth(story);
@@ -463,7 +561,7 @@ static void draft(struct story *story)
 
 static void tell_of_open(struct story *story)
 {
-        switch (below(story, 12)) {
+        switch (below(story, 14)) {
         case 0:
                 epochs(story);
                 break;
@@ -490,6 +588,10 @@ static void tell_of_open(struct story *story)
         case 8:
         case 9:
                 read_journal(story);
+                break;
+        case 10:
+        case 11:
+                fold_or_ask(story);
                 break;
         default:
                 append(story);

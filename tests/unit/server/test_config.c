@@ -55,6 +55,39 @@ SCN_TEST(config, has_defaults_that_need_no_set_up)
         cr_assert_eq(fixture.config.listens_count, 1);
         cr_assert_str_eq(fixture.config.listens[0].text, "127.0.0.1:7420");
         cr_assert_eq(fixture.config.log_format, SCN_LOG_FORMAT_TEXT);
+        cr_assert_eq(fixture.config.memory_bytes_max, UINT64_C(4) << 30);
+        cr_assert_eq(fixture.config.fold_age_s, 7 * 86400);
+        cr_assert_eq(fixture.config.keep_age_s, 0);
+        cr_assert_eq(fixture.config.reserve_bytes, UINT64_C(64) << 20);
+}
+
+SCN_TEST(config, takes_days_and_parts_of_days_and_mebibytes)
+{
+        static const struct {
+                const char *text;
+                uint64_t seconds;
+        } days[] = {{"0", 0}, {"0.0", 0}, {"1", 86400}, {"0.5", 43200}, {"36500", UINT64_C(36500) * 86400},
+                {"0.00002", 1}, {"1.000000000", 86400}};
+        static const char *const bad_days[] = {
+                "", ".5", "1.", "-1", "36501", "1 ", "0.000001", "1.0000000000", "seven", "99999999999999999999"};
+        static const char *const bad_memory[] = {"", "0", "-1", "1073741825", "1M", "99999999999999999999"};
+        struct fixture fixture;
+        for (size_t i = 0; i < sizeof days / sizeof days[0]; i++) {
+                cr_assert(read_config(
+                        &fixture, NULL, ARGUMENTS("--fold-days", days[i].text, "--keep-days", days[i].text)));
+                cr_assert_eq(fixture.config.fold_age_s, days[i].seconds, "%s", days[i].text);
+                cr_assert_eq(fixture.config.keep_age_s, days[i].seconds, "%s", days[i].text);
+        }
+        for (size_t i = 0; i < sizeof bad_days / sizeof bad_days[0]; i++) {
+                cr_assert_not(read_config(&fixture, NULL, ARGUMENTS("--fold-days", bad_days[i])), "%s", bad_days[i]);
+                cr_assert_not_null(strstr(fixture.problem, "--fold-days"));
+        }
+        for (size_t i = 0; i < sizeof bad_memory / sizeof bad_memory[0]; i++) {
+                cr_assert_not(read_config(&fixture, NULL, ARGUMENTS("--memory", bad_memory[i])), "%s", bad_memory[i]);
+        }
+        cr_assert(read_config(&fixture, "memory = 1073741824\nreserve = 0\n", NULL));
+        cr_assert_eq(fixture.config.memory_bytes_max, UINT64_C(1) << 50);
+        cr_assert_eq(fixture.config.reserve_bytes, 0);
 }
 
 SCN_TEST(config, is_read_from_the_command_line)

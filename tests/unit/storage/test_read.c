@@ -366,7 +366,7 @@ SCN_TEST_WITH(journal_read, never_takes_a_flipped_byte_for_data, .timeout = 300)
         scn_journal_close(journal);
         snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
         uint8_t *bytes = read_file(path, &size);
-        for (int i = 0; i < 400; i++) {
+        for (int i = 0; i < 600; i++) {
                 const size_t at = scn_random_below(&random, (uint32_t)size);
                 const uint8_t flip = (uint8_t)(1u << scn_random_below(&random, 8));
                 bytes[at] ^= flip;

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Folding, retention and the reserve, end to end: what becomes of the file, and what a client is told. */
+
+#include "server/core.h"
+#include "tests/lib/hub.h"
+#include "tests/lib/scene.h"
+#include "tests/lib/storage.h"
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AGE_S 100u
+#define EDITS 40u /* of a gesture */
+
+struct island {
+        struct hub hub;
+        struct peer peer;
+};
+
+static struct scn_room *room_of(struct island *island)
+{
+        cr_assert_not_null(island->hub.server->rooms);
+        return island->hub.server->rooms;
+}
+
+static int64_t ask(const struct island *island, const char *sql)
+{
+        char path[96];
+        (void)snprintf(path, sizeof path, "%s/island.scene", island->hub.path);
+        return scn_test_sql(path, sql);
+}
+
+static void open_island(struct island *island)
+{
+        peer_open(&island->peer, &island->hub, 1, "ann", "island");
+}
+
+static void start(struct island *island, uint64_t fold_age_s, uint64_t keep_age_s)
+{
+        hub_start(&island->hub);
+        hub_stop(&island->hub);
+        island->hub.fold_age_s = fold_age_s;
+        island->hub.keep_age_s = keep_age_s;
+        hub_restart(&island->hub);
+        open_island(island);
+}
+
+static void send_in_group(struct island *island, uint64_t number, const struct scn_op *op, uint64_t group)
+{
+        struct scn_buffer buffer;
+        struct scn_message message;
+        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&buffer);
+        scn_ops_encode(&packer, op, 1);
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = number;
+        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+        message.as.edit.group = group;
+        peer_send(&island->peer, &message);
+        scn_buffer_finish(&buffer);
+}
+
+/* A gesture: the root goes from where it is to x, in so many edits. */
+static void drag(struct island *island, uint64_t group, float x)
+{
+        for (uint32_t i = 1; i <= EDITS; i++) {
+                const struct scn_op op = scene_translate(1, x + (float)(i - EDITS), (float)i, 0);
+                send_in_group(island, ++island->peer.number, &op, group);
+                (void)peer_expect(&island->peer, SCN_MESSAGE_applied);
+        }
+}
+
+static void make_checkpoint(struct island *island)
+{
+        scn_room_gather(room_of(island), (UINT64_C(1) << 20) + 1);
+        hub_run(&island->hub);
+        cr_assert_null(room_of(island)->checkpoint);
+}
+
+/* So much time passes, and then so many ticks. */
+static void wait(struct island *island, uint64_t seconds, uint32_t ticks)
+{
+        island->hub.utc_us += seconds * 1000000;
+        for (uint32_t i = 0; i < ticks; i++) {
+                island->hub.monotonic_ms += 20000;
+                scn_server_tick(island->hub.server);
+                hub_run(&island->hub);
+                peer_drain(&island->peer);
+        }
+}
+
+/* Two gestures, of which the file holds 1 … 40 and 41 … 80, with a checkpoint behind them. */
+static void drag_twice(struct island *island)
+{
+        drag(island, 1, 100);
+        drag(island, 2, 200);
+        make_checkpoint(island);
+        cr_assert_eq(room_of(island)->durable, 2 * EDITS);
+}
+
+static void ask_tree_at(struct island *island, uint8_t revision)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_tree);
+        message.as.tree.request = 9;
+        message.as.tree.at = (struct scn_slice){&revision, 1};
+        peer_send(&island->peer, &message);
+}
+
+static void expect_tree_at(struct island *island, uint8_t revision)
+{
+        ask_tree_at(island, revision);
+        (void)peer_expect(&island->peer, SCN_MESSAGE_answer);
+}
+
+static void verify(struct island *island)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_verify);
+        message.as.verify.request = 10;
+        peer_send(&island->peer, &message);
+        (void)peer_expect(&island->peer, SCN_MESSAGE_answer);
+}
+
+static float x_of(struct island *island)
+{
+        return scn_document_node(room_of(island)->document, 1).trs.t[0];
+}
+
+static void undo(struct island *island)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_undo);
+        message.as.undo.number = ++island->peer.number;
+        peer_send(&island->peer, &message);
+}
+
+/* Taken back or brought back, and nothing of it skipped. */
+static void expect_all_applied(struct island *island)
+{
+        static const uint8_t nothing[] = {'s', 'k', 'i', 'p', 'p', 'e', 'd', 0x90};
+        const struct scn_slice summary = peer_expect(&island->peer, SCN_MESSAGE_applied).as.applied.summary;
+        bool is_found = false;
+        for (uint32_t i = 0; i + sizeof nothing <= summary.size; i++) {
+                is_found = is_found || memcmp(summary.data + i, nothing, sizeof nothing) == 0;
+        }
+        cr_assert(is_found, "something was skipped");
+}
+
+static void finish(struct island *island)
+{
+        peer_close(&island->peer);
+        hub_finish(&island->hub);
+}
+
+SCN_TEST(upkeep_history, folds_gestures_that_are_old_enough_and_no_others)
+{
+        struct island island;
+        start(&island, AGE_S, 0);
+        drag_twice(&island);
+        wait(&island, AGE_S - 1, 3);
+        cr_assert_eq(ask(&island, "SELECT count(*) FROM transactions"), 2 * EDITS);
+        wait(&island, 2, 2);
+        cr_assert_eq(ask(&island, "SELECT count(*) FROM transactions"), 2);
+        cr_assert_eq(ask(&island, "SELECT min(rev) FROM transactions"), EDITS);
+        verify(&island);
+        /* A third one, too young. */
+        drag(&island, 3, 300);
+        make_checkpoint(&island);
+        wait(&island, 1, 2);
+        cr_assert_eq(ask(&island, "SELECT count(*) FROM transactions"), 2 + EDITS);
+        finish(&island);
+}
+
+SCN_TEST(upkeep_history, that_is_folded_says_so_and_what_is_left_is_as_it_was)
+{
+        struct island island;
+        start(&island, AGE_S, 0);
+        drag_twice(&island);
+        expect_tree_at(&island, 20); /* which is kept in memory from now on */
+        cr_assert_eq(room_of(&island)->past_count, 1);
+        wait(&island, AGE_S + 1, 2);
+        ask_tree_at(&island, 20);
+        peer_expect_code(&island.peer, SCN_MESSAGE_failed, "folded");
+        expect_tree_at(&island, 0);
+        expect_tree_at(&island, EDITS);
+        expect_tree_at(&island, 2 * EDITS);
+        /* In any session, and after a restart, too. */
+        for (int i = 0; i < 2; i++) {
+                cr_assert_float_eq(x_of(&island), 200, 1e-6);
+                undo(&island);
+                expect_all_applied(&island);
+                cr_assert_float_eq(x_of(&island), 100, 1e-6);
+                struct scn_message message;
+                scn_message_init(&message, SCN_MESSAGE_redo);
+                message.as.redo.number = ++island.peer.number;
+                peer_send(&island.peer, &message);
+                (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
+                peer_close(&island.peer);
+                hub_stop(&island.hub);
+                hub_restart(&island.hub);
+                open_island(&island);
+                island.peer.number = 2 * EDITS + 2 * (uint64_t)(i + 1);
+        }
+        for (int i = 0; i < 2; i++) {
+                undo(&island);
+                expect_all_applied(&island);
+        }
+        cr_assert_float_eq(x_of(&island), 0, 1e-6);
+        finish(&island);
+}
+
+SCN_TEST(upkeep_history, that_is_folded_does_no_request_twice)
+{
+        struct island island;
+        const struct scn_op op = scene_translate(1, 7, 7, 7);
+        start(&island, AGE_S, 0);
+        drag_twice(&island);
+        wait(&island, AGE_S + 1, 2);
+        peer_close(&island.peer);
+        open_island(&island);
+        for (uint64_t number = 1; number < EDITS; number++) {
+                send_in_group(&island, number, &op, 1);
+                peer_expect_code(&island.peer, SCN_MESSAGE_refused, "folded");
+        }
+        send_in_group(&island, EDITS, &op, 1);
+        peer_expect_code(&island.peer, SCN_MESSAGE_refused, "number_reused");
+        const struct scn_op last = scene_translate(1, 100, EDITS, 0);
+        send_in_group(&island, EDITS, &last, 1);
+        cr_assert_eq(peer_expect(&island.peer, SCN_MESSAGE_applied).as.applied.rev, EDITS);
+        cr_assert_eq(room_of(&island)->durable, 2 * EDITS);
+        finish(&island);
+}
+
+SCN_TEST(upkeep_history, under_way_holds_up_neither_edits_nor_the_end)
+{
+        struct island island;
+        start(&island, AGE_S, 0);
+        drag_twice(&island);
+        wait(&island, 1, 2); /* what else is due */
+        island.hub.utc_us += (AGE_S + 1) * UINT64_C(1000000);
+        island.hub.monotonic_ms += 20000;
+        scn_server_tick(island.hub.server);
+        cr_assert(scn_room_has_history_piece(room_of(&island)));
+        cr_assert_eq(room_of(&island)->jobs_count, 0);
+        const struct scn_op op = scene_translate(1, 1, 1, 1);
+        peer_edit(&island.peer, &op, 1);
+        scn_server_turn(island.hub.server);
+        cr_assert_not_null(room_of(&island)->batch);
+        (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
+        island.hub.monotonic_ms += 20000;
+        scn_server_tick(island.hub.server);
+        cr_assert(scn_room_has_history_piece(room_of(&island)));
+        finish(&island);
+}
+
+SCN_TEST(upkeep_history, that_is_old_enough_is_dropped_and_says_so)
+{
+        struct island island;
+        start(&island, 0, AGE_S);
+        drag_twice(&island);
+        drag(&island, 3, 300);
+        wait(&island, AGE_S + 1, 3);
+        cr_assert_eq(ask(&island, "SELECT base FROM history"), 2 * EDITS);
+        cr_assert_eq(ask(&island, "SELECT min(rev) FROM transactions"), 2 * EDITS);
+        ask_tree_at(&island, 20);
+        peer_expect_code(&island.peer, SCN_MESSAGE_failed, "before_retention");
+        ask_tree_at(&island, 0);
+        peer_expect_code(&island.peer, SCN_MESSAGE_failed, "before_retention");
+        expect_tree_at(&island, 2 * EDITS);
+        expect_tree_at(&island, 2 * EDITS + 7);
+        verify(&island);
+        undo(&island);
+        (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
+        cr_assert_float_eq(x_of(&island), 200, 1e-6);
+        undo(&island);
+        peer_expect_code(&island.peer, SCN_MESSAGE_refused, "before_retention");
+        cr_assert_float_eq(x_of(&island), 200, 1e-6);
+        peer_close(&island.peer);
+        hub_stop(&island.hub);
+        hub_restart(&island.hub);
+        open_island(&island);
+        cr_assert_float_eq(x_of(&island), 200, 1e-6);
+        verify(&island);
+        finish(&island);
+}
+
+SCN_TEST(upkeep_history, below_the_reserve_takes_no_edits_and_goes_on_reading_until_there_is_room)
+{
+        struct island island;
+        const struct scn_op op = scene_translate(1, 7, 7, 7);
+        start(&island, 0, 0);
+        drag(&island, 1, 100);
+        island.hub.server->options.reserve_bytes = UINT64_MAX;
+        wait(&island, 1, 1);
+        cr_assert_eq(island.hub.errors_logged, 1);
+        for (int i = 0; i < 3; i++) {
+                peer_edit(&island.peer, &op, 1);
+                peer_expect_code(&island.peer, SCN_MESSAGE_refused, "storage_full");
+                wait(&island, 1, 1);
+        }
+        cr_assert_eq(island.hub.errors_logged, 1);
+        undo(&island);
+        peer_expect_code(&island.peer, SCN_MESSAGE_refused, "storage_full");
+        expect_tree_at(&island, 20);
+        cr_assert_eq(room_of(&island)->durable, EDITS);
+        island.hub.server->options.reserve_bytes = 1;
+        wait(&island, 1, 1);
+        peer_edit(&island.peer, &op, 1);
+        (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
+        finish(&island);
+}
