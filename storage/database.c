@@ -17,6 +17,8 @@
 #define BUSY_PAUSE_FIRST_US 100u
 #define BUSY_PAUSE_LAST_US 5000u
 #define WAL_PAGES 1000u
+/* Steps of SQLite's own machine, between two looks at whether it is still wanted. */
+#define GIVE_UP_STEPS 1000
 /* An append waits for upkeep itself, and upkeep asks for the file to be cut, at so many times the pages. */
 #define WAL_PAGES_FACTOR 4u
 /* A page with its head. */
@@ -70,6 +72,8 @@ static enum scn_error map_code(struct scn_database *database, int code)
         case SQLITE_MISMATCH:
         case SQLITE_TOOBIG:
                 return SCN_E_CORRUPT;
+        case SQLITE_INTERRUPT:
+                return SCN_E_STOPPING;
         case SQLITE_IOERR:
         case SQLITE_CANTOPEN:
                 return is_disk_full(system_reason(database, code)) ? SCN_E_STORAGE_FULL : SCN_E_STORAGE_FAILED;
@@ -118,6 +122,22 @@ static int on_busy(void *data, int count)
         nanosleep(&pause, NULL);
         database->busy_waited_us += pause_us;
         return 1;
+}
+
+static bool is_given_up(const struct scn_database *database)
+{
+        return database->is_given_up != NULL && atomic_load_explicit(database->is_given_up, memory_order_relaxed);
+}
+
+static int on_progress(void *data)
+{
+        return is_given_up(data);
+}
+
+void scn_database_let_give_up(struct scn_database *database, atomic_bool *is_given_up)
+{
+        database->is_given_up = is_given_up;
+        sqlite3_progress_handler(database->handle, GIVE_UP_STEPS, on_progress, database);
 }
 
 static int on_wal(void *data, sqlite3 *handle, const char *name, int frames)
@@ -430,6 +450,8 @@ bool scn_database_column_uid(sqlite3_stmt *statement, int column, struct scn_uid
 
 enum scn_error scn_database_begin_read(struct scn_database *database, struct scn_storage_fault *fault)
 {
+        if (is_given_up(database))
+                return scn_fault_set(fault, SCN_E_STOPPING, 0, 0, "nobody waits for it any longer");
         SCN_ASSERT(sqlite3_get_autocommit(database->handle) != 0); /* a backup is being made from the handle */
         return scn_database_execute(database, SCN_STATEMENT_BEGIN_READ, fault);
 }

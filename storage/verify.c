@@ -224,8 +224,12 @@ static enum scn_error check_folds(struct scn_journal *journal, struct scn_storag
 
 enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
-        enum scn_error error = check_structure(journal, fault);
+        enum scn_error error = scn_database_begin_read(&journal->database, fault);
 
+        if (error == SCN_OK) {
+                error = check_structure(journal, fault);
+                scn_database_end_read(&journal->database);
+        }
         if (error == SCN_OK)
                 error = check_transactions(journal, fault);
         if (error == SCN_OK)
