@@ -98,28 +98,15 @@ static enum scn_error check_rename(struct scn_apply *apply, uint32_t slot, bool 
                             : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_NAME, scn_stamp_revision(stamp));
 }
 
-/* A key that was left empty leaves no trace once the horizon has passed it: that there is none may also be because the
- * node is another life of the uid. Of the life in which the change was made something is left, as a rule: a field that
- * was not written since. */
-static bool is_later_life(const struct scn_node *node, scn_revision since)
-{
-        for (uint32_t field = 0; field < SCN_FIELD_PROPERTY; field++) {
-                if (scn_stamp_writer(node->stamps[field]) <= since) {
-                        return false;
-                }
-        }
-        return true;
-}
-
 static enum scn_error check_set(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
 {
         const struct scn_condition *condition = apply->op->condition;
-        const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
+        const struct scn_props *props = scn_node_at(apply->mutation.document, slot)->props;
         bool is_known;
-        const uint32_t index = scn_props_find(node->props, apply->op->key, &is_known);
-        const struct scn_stamp stamp = is_known ? node->props->items[index].stamp : node->stamps[SCN_FIELD_PLACE];
-        *goes_on_out = is_known ? scn_stamp_writer(stamp) == condition->writers[SCN_FIELD_PROPERTY]
-                                : condition->was_emptied && !is_later_life(node, condition->since);
+        const uint32_t index = scn_props_find(props, apply->op->key, &is_known);
+        const struct scn_stamp stamp = is_known ? props->items[index].stamp : (struct scn_stamp){0, 0};
+        *goes_on_out =
+                is_known ? scn_stamp_writer(stamp) == condition->writers[SCN_FIELD_PROPERTY] : condition->was_emptied;
         return *goes_on_out ? SCN_OK
                             : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PROPERTY, scn_stamp_revision(stamp));
 }
