@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-/* What the storage counts for a transaction or a record beside its payloads (storage/FORMAT.md). */
-#define ROW_COST 64u
 /* Of an idle batch's memory, for each room: a turn of a few hundred edits. */
 #define SPARE_BYTES_MAX (512u << 10)
 /* Answers go out in pieces of about this size. */
@@ -503,8 +501,11 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         }
         /* What an edit ends goes behind it, lest a node jumps back. */
         scn_live_publish(room, batch->mask);
-        scn_room_gather(room,
-                batch->bytes.size + batch->answers.size + ROW_COST * (batch->drafts_count + batch->records_count));
+        if (batch->drafts_count > 0) {
+                scn_room_gather(room,
+                        batch->bytes.size + batch->answers.size +
+                                SCN_JOURNAL_ROW_COST * (batch->drafts_count + batch->records_count));
+        }
 }
 
 /* What was surely not stored never happened: taken back, newest first, and refused. */

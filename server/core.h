@@ -277,6 +277,8 @@ struct scn_server {
         uint32_t checkpoint_jobs_count;
         bool has_history_upkeep; /* one of the rooms */
         uint32_t backups_count;
+        uint64_t above_reserve;   /* so much more is free, as far as it is known */
+        bool was_low;             /* when it was last looked */
         bool is_low;              /* less of the disk is free than is to stay free: no edits for now */
         bool is_looking;          /* at how much is free: a job is under way */
         struct scn_adopt *adopts; /* list */
@@ -417,6 +419,8 @@ void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session
 void scn_batch_drop_spare(struct scn_room *room);
 
 /* --- upkeep.c --- */
+/* Whether it is down to the reserve, at once: before anybody is served. */
+void scn_server_look_at_disk(struct scn_server *server);
 /* About every second: what the disk needs now and then, a small piece at a time. */
 void scn_server_upkeep(struct scn_server *server);
 /* At the publish point: so many bytes were added to the journal. */

@@ -198,7 +198,7 @@ static void done_history(struct scn_job *base)
                 session->answers_due--;
                 scn_answers_send(&job->answers, session, job->fault.text[0] != '\0' ? job->fault.text : NULL);
         }
-        scn_past_return(scn_server_find_room(job->server, job->name), &job->loan);
+        scn_past_return(job->server, scn_server_find_room(job->server, job->name), &job->loan);
         scn_server_end_history_job(job->server);
         destroy_job(job);
 }

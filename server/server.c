@@ -45,6 +45,7 @@ enum scn_error scn_server_create(
                 return error;
         }
         scn_storage_keep_free(server->storage, options->reserve_bytes);
+        scn_server_look_at_disk(server);
         atomic_init(&server->is_giving_up, false);
         *server_out = server;
         return SCN_OK;

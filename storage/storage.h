@@ -185,6 +185,9 @@ SCN_NODISCARD enum scn_error scn_journal_open_still(const struct scn_storage *st
  * from the handle must have ended (asserts). */
 void scn_journal_close(struct scn_journal *journal);
 
+/* What a transaction and a record count for in journal_bytes beside their payloads. */
+#define SCN_JOURNAL_ROW_COST 64u
+
 struct scn_journal_state {
         struct scn_uid uid;
         int64_t created_us;
