@@ -152,7 +152,7 @@ struct scn_database {
         char path[4096 + 256]; /* for the faults, and for what lies beside it */
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
         bool is_writer;
-        bool has_no_verdict; /* a commit failed without verdict: nothing more is written here */
+        bool has_no_verdict; /* a commit failed without verdict, or none can be durable: nothing more is written here */
         bool is_unsettled;   /* the disk was too full for what stood in the write-ahead file at opening */
         bool is_impatient;   /* locks are not waited for */
         uint32_t busy_timeout_ms;
@@ -201,6 +201,10 @@ SCN_NODISCARD enum scn_error scn_database_begin_write(struct scn_database *datab
 /* Commits durably, and rolls back if that fails. Errors as scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_rollback(struct scn_database *database);
+/* Whether commits are durable from now on; at first they are. Outside a transaction. If they cannot be made so again
+ * nothing more is written here: SCN_E_OUTCOME_UNKNOWN. */
+SCN_NODISCARD enum scn_error scn_database_set_durable(
+        struct scn_database *database, bool is_durable, struct scn_storage_fault *fault);
 
 /* Moves what is in the write-ahead file to its place if it is time. */
 SCN_NODISCARD enum scn_error scn_database_upkeep(struct scn_database *database, struct scn_storage_fault *fault);
