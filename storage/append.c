@@ -80,6 +80,7 @@ static enum scn_error note_number(
                 return bad_batch(batch, transaction->revision, "the client's number has not risen");
         client->last_number = transaction->number;
         client->last_revision = transaction->revision;
+        client->last_time_us = transaction->time_us;
         if (client->first_revision == 0)
                 client->first_revision = transaction->revision;
         return SCN_OK;

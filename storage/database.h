@@ -88,17 +88,23 @@
         X(CLIENT_IDLE,                                                                                                 \
                 "SELECT client FROM clients AS c WHERE forgotten = 0 AND uid <> zeroblob(16)"                          \
                 " AND client NOT IN (SELECT client FROM transactions WHERE rev > ?)"                                   \
-                " AND ifnull((SELECT time_us FROM transactions WHERE rev = (SELECT last_rev FROM runs"                 \
-                " WHERE client = c.client ORDER BY last_number DESC LIMIT 1)), 0) < ? LIMIT ?")                        \
+                " AND ifnull((SELECT time_us FROM runs WHERE client = c.client"                                        \
+                " ORDER BY last_number DESC LIMIT 1), 0) < ? LIMIT ?")                                                 \
         X(CLIENT_WINDOW,                                                                                               \
-                "SELECT client, uid, author, max(number), min(rev), max(rev) FROM transactions"                        \
+                "SELECT client, uid, author, max(number), min(rev), max(rev), max(time_us) FROM transactions"          \
                 " LEFT JOIN clients USING (client) WHERE rev > ? GROUP BY client")                                     \
         X(WINDOW_LAST,                                                                                                 \
                 "SELECT number, rev, time_us FROM transactions WHERE rev > ? AND client = ?"                           \
                 " ORDER BY rev DESC LIMIT 1")                                                                          \
         X(CLIENT_FORGET, "UPDATE clients SET forgotten = 1 WHERE client = ?")                                          \
-        X(RUN_ADD, "INSERT INTO runs VALUES (?, ?, ?, ?)")                                                             \
-        X(RUN_LAST, "SELECT last_number, last_rev FROM runs WHERE client = ? ORDER BY last_number DESC LIMIT 1")       \
+        X(RUN_ADD, "INSERT INTO runs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")                                   \
+        X(RUN_ADD_BETWEEN,                                                                                             \
+                "INSERT INTO runs SELECT client, max(number), min(rev), max(rev), max(time_us) FROM transactions"      \
+                " JOIN clients USING (client) WHERE rev > ? AND rev < ? AND uid <> zeroblob(16) GROUP BY client"       \
+                " ON CONFLICT DO NOTHING")                                                                             \
+        X(RUN_LAST,                                                                                                    \
+                "SELECT last_number, last_rev, time_us FROM runs WHERE client = ?"                                     \
+                " ORDER BY last_number DESC LIMIT 1")                                                                  \
         X(RUN_FIND,                                                                                                    \
                 "SELECT first_rev, last_rev FROM runs WHERE client = ? AND last_number >= ?"                           \
                 " ORDER BY last_number LIMIT 1")                                                                       \

@@ -21,7 +21,7 @@ static const struct check checks[] = {
                 "a record is missing"},
         {"SELECT r.last_rev FROM runs AS r LEFT JOIN transactions AS t ON t.rev = r.last_rev"
          " WHERE r.last_rev >= (SELECT base FROM history)"
-         " AND (t.client IS NOT r.client OR t.number IS NOT r.last_number) LIMIT 1",
+         " AND (t.client IS NOT r.client OR t.number IS NOT r.last_number OR t.time_us IS NOT r.time_us) LIMIT 1",
                 "a client's run and the transaction do not agree"},
         /* Of a client that is being forgotten the oldest runs are gone. */
         {"SELECT last FROM (SELECT t.client AS client, max(number) AS number, min(rev) AS first, max(rev) AS last"

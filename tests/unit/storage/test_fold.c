@@ -370,11 +370,12 @@ SCN_TEST(journal_fold, can_be_done_in_a_file_of_the_first_format)
         scn_test_sql(file, "DROP TABLE folds");
         scn_test_sql(file, "DROP TABLE folded_numbers");
         scn_test_sql(file, "DROP TABLE history");
+        scn_test_sql(file, "ALTER TABLE runs DROP COLUMN time_us");
         scn_test_sql(file, "PRAGMA user_version = 1");
         cr_assert_eq(
                 scn_journal_open(test.storage, scn_test_text("island"), &reading, &journal, NULL), SCN_E_OLDER_FORMAT);
         journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
-        cr_assert_eq(scn_test_sql(scn_test_storage_file(&test, "island.scene"), "PRAGMA user_version"), 2);
+        cr_assert_eq(scn_test_sql(scn_test_storage_file(&test, "island.scene"), "PRAGMA user_version"), 3);
         SCN_TEST_OK(fold(journal, usual, &small, NULL));
         expect_usual(journal, &small);
         scn_journal_close(journal);

@@ -254,7 +254,7 @@ SCN_TEST(journal, of_a_newer_format_is_left_as_it_is)
         scn_journal_close(scn_test_create_island(&test));
         snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
         snprintf(wal, sizeof wal, "%s-wal", path);
-        scn_test_sql(path, "PRAGMA user_version = 3");
+        scn_test_sql(path, "PRAGMA user_version = 4");
         cr_assert_eq(file_size(wal), -1);
         read_bytes(path, &before, &before_size);
         for (int mode = SCN_JOURNAL_WRITE; mode <= SCN_JOURNAL_READ; mode++)
@@ -281,7 +281,7 @@ SCN_TEST(journal, of_a_newer_format_is_left_with_its_write_ahead_file)
         snprintf(wal, sizeof wal, "%s-wal", path);
         cr_assert_eq(rename(path, from), 0);
         cr_assert_eq(sqlite3_open(from, &newer), SQLITE_OK);
-        cr_assert_eq(sqlite3_exec(newer, "PRAGMA user_version = 3", NULL, NULL, NULL), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(newer, "PRAGMA user_version = 4", NULL, NULL, NULL), SQLITE_OK);
         snprintf(command, sizeof command, "cp %s %s && cp %s-wal %s", from, path, from, wal);
         cr_assert_eq(system(command), 0);
         cr_assert_eq(sqlite3_close(newer), SQLITE_OK);
@@ -434,7 +434,7 @@ SCN_TEST(journal, is_what_the_documentation_promises_to_the_sqlite3_shell)
         scn_journal_close(journal);
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(scn_test_sql(file, "PRAGMA application_id"), 0x5343454e);
-        cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), 2);
+        cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), 3);
         cr_assert_eq(scn_test_sql(file, "PRAGMA page_size"), 4096);
         cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'"), 1);
         cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM log WHERE author = 'Ада'"), 3);

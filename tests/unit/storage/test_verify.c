@@ -42,6 +42,7 @@ static const struct {
         {"UPDATE runs SET last_number = 2047 WHERE last_number = 2048", 2048},
         {"UPDATE runs SET last_rev = 2047 WHERE last_number = 2048", 2047},
         {"UPDATE runs SET last_rev = 9999 WHERE last_number = 2048", 9999},
+        {"UPDATE runs SET time_us = time_us + 1 WHERE last_number = 2048", 2048},
         {"UPDATE epochs SET rev = 4000 WHERE position = 1", 3100},
         {"INSERT INTO tags VALUES ('late', 3101, 1, 'ann')", 3101},
         {"DELETE FROM records WHERE id = 5", 5},
