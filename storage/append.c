@@ -45,6 +45,8 @@ static enum scn_error check_transaction(const struct batch *batch, const struct 
                 return bad_batch(batch, revision, "an integer has more than 63 bits");
         if ((transaction->number != 0) == scn_uid_is_none(transaction->client))
                 return bad_batch(batch, revision, "a client has numbers from 1, the server has none");
+        if (transaction->time_us > SCN_JOURNAL_TIME_US_MAX)
+                return bad_batch(batch, revision, "no such time can be");
         if (revision > SCN_REVISION_MAX)
                 return bad_batch(batch, revision, "no revision is left");
         return SCN_OK;

@@ -115,7 +115,7 @@ enum scn_error scn_checkpoint_writer_create(struct scn_journal *journal, scn_rev
         if (writer == NULL)
                 return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
         *writer = (struct scn_checkpoint_writer){.journal = journal, .revision = revision, .time_us = time_us};
-        /* Parts need not be durable one by one: the commit that makes the checkpoint valid takes all before it along. */
+        /* Parts need not be durable one by one: the commit that makes the checkpoint valid takes them along. */
         error = scn_database_set_durable(&journal->database, false, fault);
         if (error == SCN_OK)
                 error = drop_unfinished(journal, fault);
