@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "server/answer.h"
 #include "server/history_job.h"
+#include "server/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,77 +89,24 @@ static void pack_entry(
         }
 }
 
-/* Reads on to the transaction that a folded one went up in. */
-static enum scn_error read_folded(struct scn_history_job *job, struct scn_journal *journal, struct scn_stamp_view stamp,
-        struct scn_journal_page **page)
-{
-        const scn_revision end = stamp.revision + SCN_JOURNAL_FOLD_WINDOW - 1;
-        struct scn_journal_range range = {
-                .from = stamp.revision, .to = end, .transactions_max = 1, .without_records = true};
-        bool is_found = false;
-        enum scn_error error = SCN_OK;
-        do {
-                scn_journal_page_destroy(*page);
-                *page = NULL;
-                error = scn_journal_read(journal, &range, page, &job->fault);
-                if (scn_journal_page_count(*page) == 1) {
-                        const struct scn_journal_transaction *transaction = scn_journal_page_get(*page, 0);
-                        is_found = transaction->step == stamp.writer && transaction->cause == SCN_CAUSE_EDIT;
-                        range.from = transaction->revision + 1;
-                }
-        } while (error == SCN_OK && !is_found && scn_journal_page_count(*page) == 1);
-        return error;
-}
-
-/* The transaction's head; fields of one transaction stand together often. Revision 0 is nobody's, and of one from
- * before what is kept nothing is known. */
-static enum scn_error read_head(struct scn_history_job *job, struct scn_journal *journal, struct scn_stamp_view stamp,
-        struct scn_journal_page **page)
-{
-        const scn_revision revision = stamp.revision;
-        const struct scn_journal_range range = {.from = revision, .to = revision, .without_records = true};
-        if (*page != NULL && scn_journal_page_get(*page, 0)->revision == revision) {
-                return SCN_OK;
-        }
-        scn_journal_page_destroy(*page);
-        *page = NULL;
-        if (revision == 0) {
-                return SCN_OK;
-        }
-        enum scn_error error = scn_journal_read(journal, &range, page, &job->fault);
-        if (error != SCN_OK || scn_journal_page_count(*page) == 1) {
-                return error;
-        }
-        error = scn_journal_has_revision(journal, revision, NULL);
-        if (error == SCN_E_FOLDED) {
-                error = read_folded(job, journal, stamp, page);
-        } else {
-                error = error == SCN_OK ? SCN_E_CORRUPT : error == SCN_E_BEFORE_RETENTION ? SCN_OK : error;
-        }
-        if (scn_journal_page_count(*page) == 0) {
-                scn_journal_page_destroy(*page);
-                *page = NULL;
-        }
-        return error;
-}
-
 void scn_history_blame(struct scn_history_job *job, struct scn_journal *journal)
 {
         const struct scn_blame *blame = job->blame;
-        struct scn_journal_page *page = NULL;
+        struct scn_writer_search search = {.page = NULL};
         struct scn_buffer body;
         enum scn_error error = SCN_OK;
         scn_buffer_init(&body, SCN_MESSAGE_BYTES_MAX - 64);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_array(&packer, blame->count);
         for (uint32_t i = 0; i < blame->count && error == SCN_OK; i++) {
-                error = read_head(job, journal, blame->entries[i].stamp, &page);
+                const struct scn_journal_transaction *transaction;
+                error = scn_writer_find(&search, journal, blame->entries[i].stamp, &transaction, &job->fault);
                 if (error == SCN_OK) {
-                        pack_entry(&packer, &blame->entries[i], page == NULL ? NULL : scn_journal_page_get(page, 0));
+                        pack_entry(&packer, &blame->entries[i], transaction);
                 }
         }
         scn_answers_fail(&job->answers, error);
         scn_answers_add(&job->answers, &packer, false);
-        scn_journal_page_destroy(page);
+        scn_writer_finish(&search);
         scn_buffer_finish(&body);
 }

@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A window with more payload than this stays as it is: its weight is not in gestures. */
-#define WINDOW_BYTES_MAX ((size_t)64 << 20)
-
 struct scn_folder {
         struct scn_journal *journal; /* borrowed, during a step */
         struct scn_document_options options;
@@ -73,7 +70,7 @@ static enum scn_error read_window(
 {
         struct scn_journal_range range = {.from = first, .to = last};
         enum scn_error error = SCN_OK;
-        while (error == SCN_OK && range.from <= last && folder->bytes <= WINDOW_BYTES_MAX) {
+        while (error == SCN_OK && range.from <= last && folder->bytes <= SCN_FOLD_WINDOW_BYTES_MAX) {
                 struct scn_journal_page *page = NULL;
                 error = scn_journal_read(folder->journal, &range, &page, fault);
                 const uint32_t count = error == SCN_OK ? scn_journal_page_count(page) : 0;
@@ -93,17 +90,36 @@ static enum scn_error read_window(
 
 /* --- The proof --- */
 
+/* The document that was left at the end of an earlier window goes if it is ahead, or if a checkpoint is nearer. */
+static enum scn_error drop_if_far(struct scn_folder *folder, scn_revision before, struct scn_storage_fault *fault)
+{
+        const scn_revision revision = scn_document_revision(folder->document);
+        struct scn_checkpoint_reader *reader = NULL;
+        scn_revision checkpoint = 0;
+        if (revision == before) {
+                return SCN_OK;
+        }
+        const enum scn_error error = scn_checkpoint_reader_create(folder->journal, before, &reader, fault);
+        if (error == SCN_OK && reader != NULL) {
+                checkpoint = scn_checkpoint_reader_info(reader).revision;
+        }
+        scn_checkpoint_reader_destroy(reader);
+        if (error == SCN_OK && (revision > before || revision < checkpoint)) {
+                drop_document(folder);
+        }
+        return error;
+}
+
 /* The document as it was before the window. */
 static enum scn_error reach(struct scn_folder *folder, scn_revision before, struct scn_storage_fault *fault)
 {
         struct scn_storage_fault damaged = {.text = ""};
-        if (folder->document != NULL && scn_document_revision(folder->document) == before) {
-                return SCN_OK;
+        enum scn_error error = folder->document != NULL ? drop_if_far(folder, before, fault) : SCN_OK;
+        if (error == SCN_OK && folder->document == NULL) {
+                error = scn_document_restore(
+                        folder->journal, &folder->options, before, &folder->document, &damaged, fault);
         }
-        drop_document(folder);
-        enum scn_error error =
-                scn_document_restore(folder->journal, &folder->options, before, &folder->document, &damaged, fault);
-        if (error == SCN_OK && before > 0) {
+        if (error == SCN_OK && scn_document_revision(folder->document) < before) {
                 error = scn_replay(folder->journal, folder->document, before, fault);
         }
         if (error == SCN_OK && scn_document_revision(folder->document) != before) {
@@ -221,7 +237,7 @@ enum scn_error scn_folder_step(struct scn_folder *folder, struct scn_journal *jo
                 return error;
         }
         error = read_window(folder, first, folded_out->last, fault);
-        if (error == SCN_OK && folder->bytes > WINDOW_BYTES_MAX) {
+        if (error == SCN_OK && folder->bytes > SCN_FOLD_WINDOW_BYTES_MAX) {
                 error = scn_journal_note_judged(folder->journal, folded_out->last, fault);
         } else if (error == SCN_OK) {
                 error = fold_window(folder, folded_out, fault);

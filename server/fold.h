@@ -7,10 +7,14 @@
  * window at a time: planned from its records, done again on a document of the folder's own, and written only if that
  * ends with the digest that was recorded live. On any thread, from a journal handle of its own, while others edit.
  *
- * A folder keeps the document from window to window, so that each costs no more than itself. */
+ * A folder keeps the document from window to window, so that each costs no more than itself and those before it that
+ * could not be folded. */
 
 #include "protocol/scene/document.h"
 #include "storage/storage.h"
+
+/* A window with more payload, in bytes, stays as it is: its weight is not in gestures. */
+#define SCN_FOLD_WINDOW_BYTES_MAX ((size_t)64 << 20)
 
 struct scn_folder;
 

@@ -59,14 +59,15 @@ static struct scn_slice at_of(const struct scn_message *message)
 }
 
 /* The document that the loan has before the revision, led on to it. False: it cannot be; it may be one of within what
- * has been folded since. */
+ * has been folded since. Where there is no such revision the document stays the loan's, and as it was. */
 static bool lead_on(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision)
 {
         struct scn_document *document = job->loan.base;
+        if (scn_journal_has_revision(journal, revision, NULL) != SCN_OK) {
+                return false;
+        }
         job->loan.base = NULL;
-        if (scn_journal_has_revision(journal, revision, NULL) != SCN_OK ||
-                scn_replay(journal, document, revision, NULL) != SCN_OK ||
-                scn_document_revision(document) != revision) {
+        if (scn_replay(journal, document, revision, NULL) != SCN_OK || scn_document_revision(document) != revision) {
                 scn_document_destroy(document);
                 return false;
         }

@@ -128,6 +128,7 @@ void scn_past_lend(struct scn_room *room, scn_revision wanted, struct scn_past_l
         if (base != NULL) {
                 struct scn_past *taken = take_out(room, base);
                 loan->base = taken->document;
+                loan->base_bytes = taken->bytes;
                 scn_free(taken);
         }
 }
@@ -237,6 +238,12 @@ void scn_past_return(struct scn_server *server, struct scn_room *room, struct sc
                 } else if (is_there) {
                         past->used_ms = scn_server_now_ms(room->server);
                 }
+        }
+        if (loan->made == NULL && loan->base != NULL) {
+                loan->made = loan->base;
+                loan->made_bytes = loan->base_bytes;
+                loan->revision = scn_document_revision(loan->base);
+                loan->base = NULL;
         }
         if (is_there && loan->made != NULL && loan->drops_count == room->past_drops_count) {
                 keep(room, loan);

@@ -31,7 +31,8 @@ struct scn_past_loan {
         size_t lent_count;
         uint64_t epoch;            /* of the room's opening */
         uint64_t drops_count;      /* the room's: what was made before a drop is not kept after it */
-        struct scn_document *base; /* the question's own now; NULL: there was none */
+        struct scn_document *base; /* to be led on: the question's own now, and given back if it is left; or NULL */
+        size_t base_bytes;
         struct scn_document *made; /* by the worker; kept for the next, if it may be */
         scn_revision revision;     /* of `made` */
         size_t made_bytes;

@@ -8,11 +8,11 @@
 #include "server/answer.h"
 #include "server/record.h"
 #include "server/room_open.h"
+#include "server/undo_heads.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SKIPS_TOLD_MAX 100u
 /* Records in memory for one request: of its steps as many as there is room for are done. */
 #define RECORD_BYTES_MAX (256u << 20)
 
@@ -23,14 +23,6 @@ struct wanted {
         size_t pages_first, pages_end;
         uint32_t records_first, records_end; /* redo: those of its one page that are about the step */
         size_t ops_end;
-};
-
-/* Who made a revision: for the skips. */
-struct head {
-        scn_revision revision;
-        struct scn_uid node; /* one that it wrote */
-        int64_t time_us;
-        struct scn_slice author; /* in the ops' arena; data == NULL: not known */
 };
 
 struct scn_undo {
@@ -50,8 +42,7 @@ struct scn_undo {
         struct scn_journal_page **pages;
         size_t pages_count, pages_capacity;
         uint64_t record_bytes; /* of all pages */
-        struct head heads[SKIPS_TOLD_MAX];
-        uint32_t heads_count;
+        struct scn_undo_heads heads;
         struct scn_edit edit;
         struct scn_buffer summary;
 };
@@ -65,6 +56,7 @@ void scn_undo_destroy(struct scn_undo *undo)
                 scn_journal_page_destroy(undo->pages[i]);
         }
         scn_ops_finish(&undo->ops);
+        scn_undo_heads_finish(&undo->heads);
         scn_buffer_finish(&undo->summary);
         scn_free(undo->pages);
         scn_free(undo->op_steps);
@@ -350,52 +342,6 @@ static enum scn_error prepare_records(struct scn_journal *journal, struct scn_un
         return SCN_OK;
 }
 
-static bool writes(const struct scn_journal_transaction *transaction, struct scn_uid node)
-{
-        uint32_t i = 0;
-        while (i < transaction->records_count && !scn_uid_equal(transaction->records[i].node, node)) {
-                i++;
-        }
-        return i < transaction->records_count;
-}
-
-static enum scn_error find_head_of(struct scn_journal *journal, struct scn_undo *undo, struct head *head)
-{
-        struct scn_journal_range range = {.from = head->revision, .to = head->revision, .without_records = true};
-        struct scn_journal_page *page = NULL;
-        enum scn_error error = scn_journal_read(journal, &range, &page, NULL);
-        uint32_t at = 0;
-        if (error == SCN_OK && scn_journal_page_count(page) == 0) {
-                /* Folded: into the next that writes the node. */
-                scn_journal_page_destroy(page);
-                page = NULL;
-                range.to = head->revision + SCN_JOURNAL_FOLD_WINDOW - 1;
-                range.without_records = false;
-                error = scn_journal_read(journal, &range, &page, NULL);
-                while (error == SCN_OK && at < scn_journal_page_count(page) &&
-                        !writes(scn_journal_page_get(page, at), head->node)) {
-                        at++;
-                }
-        }
-        if (error == SCN_OK && at < scn_journal_page_count(page)) {
-                const struct scn_journal_transaction *transaction = scn_journal_page_get(page, at);
-                head->time_us = transaction->time_us;
-                head->author = scn_arena_copy(&undo->ops.arena, transaction->author.data, transaction->author.size);
-                error = head->author.data == NULL ? SCN_E_NO_MEMORY : SCN_OK;
-        }
-        scn_journal_page_destroy(page);
-        return error;
-}
-
-static enum scn_error find_heads(struct scn_journal *journal, struct scn_undo *undo)
-{
-        enum scn_error error = SCN_OK;
-        for (uint32_t i = 0; i < undo->heads_count && error == SCN_OK; i++) {
-                error = find_head_of(journal, undo, &undo->heads[i]);
-        }
-        return error;
-}
-
 static void run_undo(struct scn_job *base)
 {
         struct undo_job *job = (struct undo_job *)base;
@@ -414,7 +360,7 @@ static void run_undo(struct scn_job *base)
                 undo->error = prepare_records(journal, undo, job->author);
                 break;
         case JOB_HEADS:
-                undo->error = find_heads(journal, undo);
+                undo->error = scn_undo_heads_find(&undo->heads, journal);
                 break;
         }
         scn_journal_close(journal);
@@ -595,64 +541,11 @@ static bool is_own(void *data, scn_revision step)
         return step == 0 || scn_steps_find(&undo->author->steps, step) != NULL;
 }
 
-static const struct head *find_head(const struct scn_undo *undo, scn_revision revision)
-{
-        const struct head *head = undo->heads;
-        while (head < undo->heads + undo->heads_count && head->revision != revision) {
-                head++;
-        }
-        return head < undo->heads + undo->heads_count ? head : NULL;
-}
-
-/* Notes whose names the summary is to say. True: there are some that nobody has asked for yet. */
-static bool note_heads(struct scn_undo *undo, const struct scn_changes *changes)
-{
-        const bool was_asked = undo->heads_count > 0;
-        for (uint32_t i = 0; i < scn_changes_skips_count(changes) && i < SKIPS_TOLD_MAX && !was_asked; i++) {
-                const struct scn_skip *skip = scn_changes_skip(changes, i);
-                if (skip->revision != 0 && find_head(undo, skip->revision) == NULL) {
-                        undo->heads[undo->heads_count++] =
-                                (struct head){.revision = skip->revision, .node = skip->node};
-                }
-        }
-        undo->wants_heads = !was_asked && undo->heads_count > 0;
-        return undo->wants_heads;
-}
-
-static void pack_skip(struct scn_packer *packer, const struct scn_undo *undo, const struct scn_skip *skip)
-{
-        const struct head *head = find_head(undo, skip->revision);
-        const bool has_head = head != NULL && head->author.data != NULL;
-        scn_pack_map(packer, 3u + (skip->key.data != NULL) + (skip->revision != 0) + (has_head ? 2u : 0u));
-        scn_pack_cstring(packer, "node");
-        scn_pack_uid(packer, skip->node);
-        scn_pack_cstring(packer, "field");
-        scn_pack_cstring(packer, scn_answer_field_word(skip->field));
-        scn_pack_cstring(packer, "reason");
-        scn_pack_cstring(packer, scn_error_code(skip->reason));
-        if (skip->key.data != NULL) {
-                scn_pack_cstring(packer, "key");
-                scn_pack_text(packer, skip->key);
-        }
-        if (skip->revision != 0) {
-                scn_pack_cstring(packer, "rev");
-                scn_pack_uint(packer, skip->revision);
-        }
-        if (has_head) {
-                scn_pack_cstring(packer, "author");
-                scn_pack_text(packer, head->author);
-                scn_pack_cstring(packer, "time");
-                scn_pack_uint(packer, (uint64_t)head->time_us);
-        }
-}
-
 static enum scn_error pack_summary(struct scn_undo *undo, const struct scn_changes *changes, size_t steps_count)
 {
-        const uint32_t skips_count = scn_changes_skips_count(changes);
-        const uint32_t told_count = skips_count < SKIPS_TOLD_MAX ? skips_count : SKIPS_TOLD_MAX;
         scn_buffer_reset(&undo->summary);
         struct scn_packer packer = scn_packer_to(&undo->summary);
-        scn_pack_map(&packer, skips_count > told_count ? 4 : 3);
+        scn_pack_map(&packer, 2 + scn_undo_heads_members(changes));
         scn_pack_cstring(&packer, "steps");
         scn_pack_array(&packer, (uint32_t)steps_count);
         for (size_t i = 0; i < steps_count; i++) {
@@ -660,15 +553,7 @@ static enum scn_error pack_summary(struct scn_undo *undo, const struct scn_chang
         }
         scn_pack_cstring(&packer, "applied");
         scn_pack_uint(&packer, scn_changes_count(changes));
-        scn_pack_cstring(&packer, "skipped");
-        scn_pack_array(&packer, told_count);
-        for (uint32_t i = 0; i < told_count; i++) {
-                pack_skip(&packer, undo, scn_changes_skip(changes, i));
-        }
-        if (skips_count > told_count) {
-                scn_pack_cstring(&packer, "more_skipped");
-                scn_pack_uint(&packer, skips_count - told_count);
-        }
+        scn_undo_heads_pack(&undo->heads, changes, &packer);
         return packer.error;
 }
 
@@ -734,7 +619,8 @@ enum scn_error scn_undo_apply(
                 use_up(undo, error);
                 return error;
         }
-        error = note_heads(undo, changes) ? SCN_E_BUSY : pack_summary(undo, changes, steps_count);
+        undo->wants_heads = scn_undo_heads_note(&undo->heads, changes);
+        error = undo->wants_heads ? SCN_E_BUSY : pack_summary(undo, changes, steps_count);
         if (error != SCN_OK) {
                 scn_document_take_back(document, changes);
                 return error;

@@ -45,6 +45,8 @@ static enum scn_error check_transaction(const struct batch *batch, const struct 
                 return bad_batch(batch, revision, "an integer has more than 63 bits");
         if ((transaction->number != 0) == scn_uid_is_none(transaction->client))
                 return bad_batch(batch, revision, "a client has numbers from 1, the server has none");
+        if (transaction->time_us > SCN_JOURNAL_TIME_US_MAX)
+                return bad_batch(batch, revision, "no such time can be");
         if (revision > SCN_REVISION_MAX)
                 return bad_batch(batch, revision, "no revision is left");
         return SCN_OK;
@@ -80,6 +82,7 @@ static enum scn_error note_number(
                 return bad_batch(batch, transaction->revision, "the client's number has not risen");
         client->last_number = transaction->number;
         client->last_revision = transaction->revision;
+        client->last_time_us = transaction->time_us;
         if (client->first_revision == 0)
                 client->first_revision = transaction->revision;
         return SCN_OK;

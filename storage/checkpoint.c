@@ -100,15 +100,6 @@ static enum scn_error read_next_id(struct scn_journal *journal, int64_t *id_out,
         return SCN_OK;
 }
 
-/* Parts need not be durable one by one: the commit that makes the checkpoint valid takes all before it along. */
-static enum scn_error set_durable(struct scn_journal *journal, bool is_durable, struct scn_storage_fault *fault)
-{
-        const char *sql = is_durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
-        const int code = sqlite3_exec(journal->database.handle, sql, NULL, NULL, NULL);
-
-        return code == SQLITE_OK ? SCN_OK : scn_database_map(&journal->database, code, fault);
-}
-
 enum scn_error scn_checkpoint_writer_create(struct scn_journal *journal, scn_revision revision, int64_t time_us,
         struct scn_checkpoint_writer **writer_out, struct scn_storage_fault *fault)
 {
@@ -124,13 +115,14 @@ enum scn_error scn_checkpoint_writer_create(struct scn_journal *journal, scn_rev
         if (writer == NULL)
                 return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
         *writer = (struct scn_checkpoint_writer){.journal = journal, .revision = revision, .time_us = time_us};
-        error = set_durable(journal, false, fault);
+        /* Parts need not be durable one by one: the commit that makes the checkpoint valid takes them along. */
+        error = scn_database_set_durable(&journal->database, false, fault);
         if (error == SCN_OK)
                 error = drop_unfinished(journal, fault);
         if (error == SCN_OK)
                 error = read_next_id(journal, &writer->id, fault);
         if (error != SCN_OK) {
-                (void)!set_durable(journal, true, NULL);
+                (void)!scn_database_set_durable(&journal->database, true, NULL);
                 scn_free(writer);
                 return error;
         }
@@ -145,7 +137,7 @@ void scn_checkpoint_writer_destroy(struct scn_checkpoint_writer *writer)
                 return;
         /* If it was finished there are none; if this fails, the next writer does it. */
         (void)!drop_unfinished(writer->journal, NULL);
-        (void)!set_durable(writer->journal, true, NULL);
+        (void)!scn_database_set_durable(&writer->journal->database, true, NULL);
         writer->journal->children--;
         scn_free(writer);
 }
@@ -291,7 +283,7 @@ static enum scn_error add_checkpoint(
 enum scn_error scn_checkpoint_writer_finish(
         struct scn_checkpoint_writer *writer, struct scn_slice digest, struct scn_storage_fault *fault)
 {
-        enum scn_error error = set_durable(writer->journal, true, fault);
+        enum scn_error error = scn_database_set_durable(&writer->journal->database, true, fault);
 
         if (error == SCN_OK)
                 error = begin_checkpoint_write(writer->journal, fault);

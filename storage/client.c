@@ -13,7 +13,7 @@
 #define FORGET_RUNS 4096
 
 /* The run must be of the transaction that it names, or the number cannot be trusted. */
-static enum scn_error check_run(struct scn_journal *journal, int64_t client, struct scn_journal_client_run *run,
+static enum scn_error check_run(struct scn_journal *journal, int64_t client, const struct scn_journal_client_run *run,
         struct scn_storage_fault *fault)
 {
         struct scn_journal_history history;
@@ -21,7 +21,7 @@ static enum scn_error check_run(struct scn_journal *journal, int64_t client, str
         bool has_row;
         enum scn_error error = scn_journal_history(journal, &history, fault);
 
-        /* One that is not kept any more: long ago, whenever it was. */
+        /* One that is not kept any more cannot be met. */
         if (error == SCN_OK && run->last_revision < history.base)
                 return SCN_OK;
         if (error == SCN_OK)
@@ -32,12 +32,11 @@ static enum scn_error check_run(struct scn_journal *journal, int64_t client, str
         error = scn_database_step(&journal->database, statement, &has_row, fault);
         if (error != SCN_OK)
                 return error;
-        if (!has_row || sqlite3_column_int64(statement, 3) != client ||
+        if (!has_row || sqlite3_column_int64(statement, 0) != run->last_time_us ||
+                sqlite3_column_int64(statement, 3) != client ||
                 sqlite3_column_int64(statement, 4) != (int64_t)run->last_number)
                 error = scn_journal_damage(
                         journal, run->last_revision, "the client's run and the transaction do not agree", fault);
-        else
-                run->last_time_us = sqlite3_column_int64(statement, 0);
         sqlite3_reset(statement);
         return error;
 }
@@ -58,6 +57,7 @@ enum scn_error scn_journal_last_run(struct scn_journal *journal, int64_t client,
                 return error;
         run_out->last_number = (uint64_t)sqlite3_column_int64(statement, 0);
         run_out->last_revision = (scn_revision)sqlite3_column_int64(statement, 1);
+        run_out->last_time_us = sqlite3_column_int64(statement, 2);
         sqlite3_reset(statement);
         return check_run(journal, client, run_out, fault);
 }

@@ -121,6 +121,7 @@ static enum scn_error load_window(
                         .last_number = (uint64_t)sqlite3_column_int64(statement, 3),
                         .first_revision = (scn_revision)sqlite3_column_int64(statement, 4),
                         .last_revision = (scn_revision)sqlite3_column_int64(statement, 5),
+                        .last_time_us = sqlite3_column_int64(statement, 6),
                 };
                 if (!scn_database_column_uid(statement, 1, &entry.uid))
                         error = scn_journal_damage(journal, entry.last_revision, "its client is missing", fault);
@@ -246,6 +247,7 @@ enum scn_error scn_client_cache_resolve(struct scn_journal *journal, const struc
 
 /* --------------------------------------------------------- end of a window */
 
+/* There may be one already: what was dropped of the window has got it. */
 static enum scn_error add_run(
         struct scn_journal *journal, const struct scn_client_entry *entry, struct scn_storage_fault *fault)
 {
@@ -258,6 +260,7 @@ static enum scn_error add_run(
         sqlite3_bind_int64(statement, 2, (int64_t)entry->last_number);
         sqlite3_bind_int64(statement, 3, (int64_t)entry->first_revision);
         sqlite3_bind_int64(statement, 4, (int64_t)entry->last_revision);
+        sqlite3_bind_int64(statement, 5, entry->last_time_us);
         return scn_database_run(&journal->database, statement, fault);
 }
 

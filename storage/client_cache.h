@@ -23,6 +23,7 @@ struct scn_client_entry {
         uint64_t last_number;
         scn_revision first_revision; /* in the window; 0: none */
         scn_revision last_revision;
+        int64_t last_time_us;
 };
 
 struct scn_client_cache {

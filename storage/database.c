@@ -464,7 +464,8 @@ void scn_database_end_read(struct scn_database *database)
 static enum scn_error no_verdict_fault(const struct scn_database *database, struct scn_storage_fault *fault)
 {
         return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0,
-                "%s: an earlier commit failed without verdict; the document must be opened anew", database->path);
+                "%s: an earlier commit failed without verdict, or none can be durable; the document must be opened anew",
+                database->path);
 }
 
 enum scn_error scn_database_begin_write(struct scn_database *database, struct scn_storage_fault *fault)
@@ -512,6 +513,19 @@ void scn_database_rollback(struct scn_database *database)
          * written that counts. */
         if (sqlite3_get_autocommit(database->handle) == 0)
                 (void)!scn_database_execute(database, SCN_STATEMENT_ROLLBACK, NULL);
+}
+
+enum scn_error scn_database_set_durable(struct scn_database *database, bool is_durable, struct scn_storage_fault *fault)
+{
+        const int code =
+                execute_sql(database, is_durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+
+        if (code == SQLITE_OK)
+                return SCN_OK;
+        if (!is_durable)
+                return scn_database_map(database, code, fault);
+        database->has_no_verdict = true;
+        return map_as(database, SCN_E_OUTCOME_UNKNOWN, code, fault);
 }
 
 /* ----------------------------------------------------- the write-ahead file */

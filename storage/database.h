@@ -88,17 +88,23 @@
         X(CLIENT_IDLE,                                                                                                 \
                 "SELECT client FROM clients AS c WHERE forgotten = 0 AND uid <> zeroblob(16)"                          \
                 " AND client NOT IN (SELECT client FROM transactions WHERE rev > ?)"                                   \
-                " AND ifnull((SELECT time_us FROM transactions WHERE rev = (SELECT last_rev FROM runs"                 \
-                " WHERE client = c.client ORDER BY last_number DESC LIMIT 1)), 0) < ? LIMIT ?")                        \
+                " AND ifnull((SELECT time_us FROM runs WHERE client = c.client"                                        \
+                " ORDER BY last_number DESC LIMIT 1), 0) < ? LIMIT ?")                                                 \
         X(CLIENT_WINDOW,                                                                                               \
-                "SELECT client, uid, author, max(number), min(rev), max(rev) FROM transactions"                        \
+                "SELECT client, uid, author, max(number), min(rev), max(rev), max(time_us) FROM transactions"          \
                 " LEFT JOIN clients USING (client) WHERE rev > ? GROUP BY client")                                     \
         X(WINDOW_LAST,                                                                                                 \
                 "SELECT number, rev, time_us FROM transactions WHERE rev > ? AND client = ?"                           \
                 " ORDER BY rev DESC LIMIT 1")                                                                          \
         X(CLIENT_FORGET, "UPDATE clients SET forgotten = 1 WHERE client = ?")                                          \
-        X(RUN_ADD, "INSERT INTO runs VALUES (?, ?, ?, ?)")                                                             \
-        X(RUN_LAST, "SELECT last_number, last_rev FROM runs WHERE client = ? ORDER BY last_number DESC LIMIT 1")       \
+        X(RUN_ADD, "INSERT INTO runs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")                                   \
+        X(RUN_ADD_BETWEEN,                                                                                             \
+                "INSERT INTO runs SELECT client, max(number), min(rev), max(rev), max(time_us) FROM transactions"      \
+                " JOIN clients USING (client) WHERE rev > ? AND rev < ? AND uid <> zeroblob(16) GROUP BY client"       \
+                " ON CONFLICT DO NOTHING")                                                                             \
+        X(RUN_LAST,                                                                                                    \
+                "SELECT last_number, last_rev, time_us FROM runs WHERE client = ?"                                     \
+                " ORDER BY last_number DESC LIMIT 1")                                                                  \
         X(RUN_FIND,                                                                                                    \
                 "SELECT first_rev, last_rev FROM runs WHERE client = ? AND last_number >= ?"                           \
                 " ORDER BY last_number LIMIT 1")                                                                       \
@@ -152,7 +158,7 @@ struct scn_database {
         char path[4096 + 256]; /* for the faults, and for what lies beside it */
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
         bool is_writer;
-        bool has_no_verdict;      /* a commit failed without verdict: nothing more is written here */
+        bool has_no_verdict;      /* a commit failed without verdict, or none can be durable: nothing more is written */
         bool is_unsettled;        /* the disk was too full for what stood in the write-ahead file at opening */
         bool is_impatient;        /* locks are not waited for */
         atomic_bool *is_given_up; /* borrowed; NULL: nobody asks */
@@ -204,6 +210,10 @@ SCN_NODISCARD enum scn_error scn_database_begin_write(struct scn_database *datab
 /* Commits durably, and rolls back if that fails. Errors as scn_journal_append(). */
 SCN_NODISCARD enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_rollback(struct scn_database *database);
+/* Whether commits are durable from now on; at first they are. Outside a transaction. If they cannot be made so again
+ * nothing more is written here: SCN_E_OUTCOME_UNKNOWN. */
+SCN_NODISCARD enum scn_error scn_database_set_durable(
+        struct scn_database *database, bool is_durable, struct scn_storage_fault *fault);
 
 /* Moves what is in the write-ahead file to its place if it is time. */
 SCN_NODISCARD enum scn_error scn_database_upkeep(struct scn_database *database, struct scn_storage_fault *fault);

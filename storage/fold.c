@@ -512,10 +512,14 @@ static enum scn_error fold(struct folding *folding)
 
 enum scn_error scn_journal_begin_lazily(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
-        const int code = sqlite3_exec(journal->database.handle, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+        enum scn_error error = scn_database_set_durable(&journal->database, false, fault);
 
-        return code == SQLITE_OK ? scn_database_begin_write(&journal->database, fault)
-                                 : scn_database_map(&journal->database, code, fault);
+        if (error != SCN_OK)
+                return error;
+        error = scn_database_begin_write(&journal->database, fault);
+        if (error != SCN_OK)
+                (void)!scn_database_set_durable(&journal->database, true, NULL);
+        return error;
 }
 
 enum scn_error scn_journal_end_lazily(
@@ -525,7 +529,8 @@ enum scn_error scn_journal_end_lazily(
                 error = scn_database_commit(&journal->database, fault);
         else
                 scn_database_rollback(&journal->database);
-        (void)sqlite3_exec(journal->database.handle, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+        const enum scn_error after = scn_database_set_durable(&journal->database, true, error == SCN_OK ? fault : NULL);
+        error = error == SCN_OK ? after : error;
         if (error == SCN_OK)
                 (void)!scn_database_upkeep(&journal->database, NULL);
         return error;

@@ -78,9 +78,14 @@ static enum scn_error check_tail(struct scn_journal *journal, struct scn_storage
 {
         static const enum scn_statement witnesses[] = {
                 SCN_STATEMENT_EPOCH_LAST, SCN_STATEMENT_CHECKPOINT_NEWEST, SCN_STATEMENT_RECORD_LAST};
+        struct scn_journal_history history;
         struct scn_journal_tail tail;
         enum scn_error error = scn_journal_tail(journal, &tail, fault);
 
+        if (error == SCN_OK)
+                error = scn_journal_history(journal, &history, fault);
+        if (error == SCN_OK && history.judged > tail.revision)
+                return scn_journal_damage(journal, tail.revision + 1, "the journal ends before this revision", fault);
         for (size_t i = 0; i < sizeof witnesses / sizeof witnesses[0] && error == SCN_OK; i++) {
                 sqlite3_stmt *statement;
                 bool has_row;
@@ -230,6 +235,8 @@ enum scn_error scn_journal_tail(
         sqlite3_reset(statement);
         if (tail_out->revision == 0 || tail_out->revision > SCN_REVISION_MAX)
                 return scn_journal_damage(journal, tail_out->revision, "no such revision can be", fault);
+        if (tail_out->time_us <= 0 || tail_out->time_us > SCN_JOURNAL_TIME_US_MAX)
+                return scn_journal_damage(journal, tail_out->revision, "no such time can be", fault);
         return SCN_OK;
 }
 
@@ -300,6 +307,9 @@ enum scn_error scn_journal_history(
                 .judged = (scn_revision)sqlite3_column_int64(statement, 1),
         };
         sqlite3_reset(statement);
+        /* Negative numbers are large ones here. */
+        if (history_out->judged > SCN_REVISION_MAX || history_out->base > history_out->judged)
+                return scn_journal_damage(journal, 0, "the history begins or is judged where it cannot be", fault);
         return SCN_OK;
 }
 

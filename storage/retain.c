@@ -41,6 +41,22 @@ static enum scn_error run_below(
         return scn_database_run(&journal->database, statement, fault);
 }
 
+/* Of the window that is not full yet: a client of which nothing is left in it is known by a run all the same. */
+static enum scn_error add_runs(struct scn_journal *journal, scn_revision base, struct scn_storage_fault *fault)
+{
+        struct scn_journal_tail tail;
+        sqlite3_stmt *statement;
+        enum scn_error error = scn_journal_tail(journal, &tail, fault);
+
+        if (error == SCN_OK)
+                error = scn_database_prepare(&journal->database, SCN_STATEMENT_RUN_ADD_BETWEEN, &statement, fault);
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)scn_client_window_start(tail.revision));
+        sqlite3_bind_int64(statement, 2, (int64_t)base);
+        return scn_database_run(&journal->database, statement, fault);
+}
+
 /* Inside a write transaction: the newest checkpoint that is old enough, unless a tag wants what is before it. */
 static enum scn_error move_base(
         struct scn_journal *journal, scn_revision limit, scn_revision *base, struct scn_storage_fault *fault)
@@ -55,7 +71,9 @@ static enum scn_error move_base(
         if (error != SCN_OK || wanted <= *base)
                 return error;
         *base = wanted;
-        error = run_below(journal, SCN_STATEMENT_HISTORY_BASE, wanted, fault);
+        error = add_runs(journal, wanted, fault);
+        if (error == SCN_OK)
+                error = run_below(journal, SCN_STATEMENT_HISTORY_BASE, wanted, fault);
         if (error == SCN_OK)
                 error = run_below(journal, SCN_STATEMENT_FOLD_DROP, wanted, fault);
         return error == SCN_OK ? run_below(journal, SCN_STATEMENT_CHECKPOINT_DROP, wanted, fault) : error;

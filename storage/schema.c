@@ -119,7 +119,14 @@ static const char fold_sql[] = "CREATE TABLE folds ("
                                ") STRICT;"
                                "INSERT INTO history VALUES (1, 0, 0);";
 
-const struct scn_schema_step scn_schema_steps[] = {{create_sql}, {fold_sql}};
+/* 3: when a client was last heard of, also where the transaction is gone. Of one from before what is kept no more is
+ * known than that it is older than that. */
+static const char heard_sql[] = "ALTER TABLE runs ADD COLUMN time_us INTEGER NOT NULL DEFAULT 0;"
+                                "UPDATE runs SET time_us = coalesce("
+                                "(SELECT time_us FROM transactions WHERE rev = last_rev),"
+                                " (SELECT time_us FROM transactions WHERE rev = (SELECT base FROM history)), 0);";
+
+const struct scn_schema_step scn_schema_steps[] = {{create_sql}, {fold_sql}, {heard_sql}};
 const uint32_t scn_schema_version = sizeof scn_schema_steps / sizeof scn_schema_steps[0];
 
 static enum scn_error read_pragma(

@@ -245,9 +245,12 @@ struct scn_journal_record {
 #define SCN_JOURNAL_DIGEST_BYTES_MAX 1024
 /* Integers are kept in 63 bits: number, group and step beyond are SCN_E_BAD_BATCH too. */
 
+/* The end of the year 9999: no transaction is later, so that times can be added to and written down. */
+#define SCN_JOURNAL_TIME_US_MAX 253402300799999999
+
 struct scn_journal_transaction {
         scn_revision revision;
-        int64_t time_us;               /* µs since 1970 UTC; above the one before */
+        int64_t time_us;               /* µs since 1970 UTC; above the one before, up to SCN_JOURNAL_TIME_US_MAX */
         struct scn_slice author;       /* UTF-8 */
         struct scn_uid client;         /* none: made by the server itself; `number` is then 0 */
         uint64_t number;               /* the client's; above its last one */

@@ -13,7 +13,17 @@ struct check {
         const char *meaning;
 };
 
+#define TEXT_OF(number) #number
+#define TEXT(macro) TEXT_OF(macro)
+#define NO_TIME " NOT BETWEEN 0 AND " TEXT(SCN_JOURNAL_TIME_US_MAX)
+
 static const struct check checks[] = {
+        {"SELECT rev FROM tags WHERE time_us" NO_TIME " UNION ALL SELECT rev FROM checkpoints WHERE time_us" NO_TIME
+         " UNION ALL SELECT rev FROM epochs WHERE time_us" NO_TIME
+         " UNION ALL SELECT 0 FROM document WHERE created_us" NO_TIME " LIMIT 1",
+                "no such time can be"},
+        {"SELECT judged FROM history WHERE judged > (SELECT ifnull(max(rev), 0) FROM transactions)",
+                "the journal ends before this revision"},
         {"SELECT rev FROM records WHERE rev NOT IN"
          " (SELECT rev FROM transactions WHERE first_record IS NOT NULL) LIMIT 1",
                 "there are records of a transaction that has none"},
@@ -21,7 +31,7 @@ static const struct check checks[] = {
                 "a record is missing"},
         {"SELECT r.last_rev FROM runs AS r LEFT JOIN transactions AS t ON t.rev = r.last_rev"
          " WHERE r.last_rev >= (SELECT base FROM history)"
-         " AND (t.client IS NOT r.client OR t.number IS NOT r.last_number) LIMIT 1",
+         " AND (t.client IS NOT r.client OR t.number IS NOT r.last_number OR t.time_us IS NOT r.time_us) LIMIT 1",
                 "a client's run and the transaction do not agree"},
         /* Of a client that is being forgotten the oldest runs are gone. */
         {"SELECT last FROM (SELECT t.client AS client, max(number) AS number, min(rev) AS first, max(rev) AS last"
@@ -38,7 +48,7 @@ static const struct check checks[] = {
         {"SELECT rev FROM tags WHERE rev < (SELECT base FROM history) OR (rev > 0 AND rev NOT IN"
          " (SELECT rev FROM transactions)) LIMIT 1",
                 "a tag names a revision that is not there"},
-        {"SELECT base FROM history WHERE base > 0 AND (base NOT IN (SELECT rev FROM checkpoints)"
+        {"SELECT base FROM history WHERE base <> 0 AND (base NOT IN (SELECT rev FROM checkpoints)"
          " OR base NOT IN (SELECT rev FROM transactions))",
                 "there is no checkpoint with which the history could begin"},
         {"SELECT last_rev FROM (SELECT first_rev, last_rev, lag(last_rev) OVER (ORDER BY last_rev) AS earlier"
@@ -104,7 +114,17 @@ static enum scn_error check_tables(struct scn_journal *journal, struct scn_stora
         return SCN_OK;
 }
 
-/* Reading a transaction checks it. */
+/* Where the journal begins and ends is bounded by who asks for it. */
+static enum scn_error check_ends(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        struct scn_journal_history history;
+        struct scn_journal_tail tail;
+        const enum scn_error error = scn_journal_tail(journal, &tail, fault);
+
+        return error == SCN_OK ? scn_journal_history(journal, &history, fault) : error;
+}
+
+/* Reading a transaction checks it. As times rise, the last one's bound is that of all. */
 static enum scn_error check_transactions(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
         struct scn_journal_range range = {.from = 1};
@@ -230,6 +250,8 @@ enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storag
                 error = check_structure(journal, fault);
                 scn_database_end_read(&journal->database);
         }
+        if (error == SCN_OK)
+                error = check_ends(journal, fault);
         if (error == SCN_OK)
                 error = check_transactions(journal, fault);
         if (error == SCN_OK)

@@ -45,7 +45,7 @@ static enum scn_error apply_op(struct scn_apply *apply)
         error = apply_kind(apply);
         /* A move that can no longer be is not taken back; whatever else cannot be refuses the whole. */
         return error != SCN_OK && apply->op->kind == SCN_OP_MOVE && !is_about_size(error)
-                ? scn_apply_skip(apply, error, SCN_FIELD_PLACE, 0)
+                ? scn_apply_skip(apply, error, SCN_FIELD_PLACE, (struct scn_stamp){0, 0})
                 : error;
 }
 

@@ -33,9 +33,10 @@ SCN_NODISCARD enum scn_error scn_apply_set(struct scn_apply *apply);
 /* Whether and how far the op's condition lets it take its change back: sets apply->fields. *goes_on_out false: there
  * is nothing to do, and skips say why. SCN_E_SUPERSEDED: the whole edit is refused. SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_out);
-/* Notes that a field, or what the op is about, is left as it is. SCN_E_NO_MEMORY. */
+/* Notes that a field, or what the op is about, is left as it is. `stamp`: of what is in the way; of revision 0: nothing
+ * that somebody wrote. SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_apply_skip(
-        struct scn_apply *apply, enum scn_error reason, enum scn_field field, scn_revision revision);
+        struct scn_apply *apply, enum scn_error reason, enum scn_field field, struct scn_stamp stamp);
 
 /* --- Shared by the ops --- */
 

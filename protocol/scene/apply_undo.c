@@ -8,9 +8,10 @@
 #include <string.h>
 
 enum scn_error scn_apply_skip(
-        struct scn_apply *apply, enum scn_error reason, enum scn_field field, scn_revision revision)
+        struct scn_apply *apply, enum scn_error reason, enum scn_field field, struct scn_stamp stamp)
 {
         struct scn_changes *changes = apply->mutation.changes;
+        const struct scn_stamp_view view = scn_stamp_view(apply->mutation.document, stamp);
         const struct scn_slice key = field == SCN_FIELD_PROPERTY ? apply->op->key : (struct scn_slice){NULL, 0};
         uint8_t *copy = scn_changes_alloc(changes, key.size);
         if (copy == NULL ||
@@ -27,7 +28,9 @@ enum scn_error scn_apply_skip(
                 .field = field,
                 .node = apply->refusal->node,
                 .key = {key.data == NULL ? NULL : copy, key.size},
-                .revision = revision,
+                .revision = view.revision,
+                .writer = view.writer,
+                .client = view.client,
         };
         return SCN_OK;
 }
@@ -47,8 +50,7 @@ static enum scn_error keep_own_fields(struct scn_apply *apply, const struct scn_
                 const struct scn_stamp stamp = node->stamps[field];
                 if ((fields >> field & 1) != 0 && scn_stamp_writer(stamp) != apply->op->condition->writers[field]) {
                         apply->fields &= ~(1u << field);
-                        error = scn_apply_skip(
-                                apply, SCN_E_SUPERSEDED, (enum scn_field)field, scn_stamp_revision(stamp));
+                        error = scn_apply_skip(apply, SCN_E_SUPERSEDED, (enum scn_field)field, stamp);
                 }
         }
         return error;
@@ -61,8 +63,7 @@ static enum scn_error check_transform(struct scn_apply *apply, uint32_t slot, bo
         const struct scn_uid parent = scn_uid_at(document, scn_hierarchy_parent(document->hierarchy, slot));
         if (!scn_uid_equal(parent, apply->op->condition->parent)) {
                 *goes_on_out = false;
-                return scn_apply_skip(
-                        apply, SCN_E_STALE_PARENT, SCN_FIELD_PLACE, scn_stamp_revision(node->stamps[SCN_FIELD_PLACE]));
+                return scn_apply_skip(apply, SCN_E_STALE_PARENT, SCN_FIELD_PLACE, node->stamps[SCN_FIELD_PLACE]);
         }
         const enum scn_error error = keep_own_fields(apply, node, apply->op->fields & SCN_FIELDS_TRS);
         *goes_on_out = (apply->fields & SCN_FIELDS_TRS) != 0;
@@ -76,15 +77,14 @@ static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, bool *g
         const struct scn_stamp place = node->stamps[SCN_FIELD_PLACE];
         *goes_on_out = scn_stamp_writer(place) == apply->op->condition->writers[SCN_FIELD_PLACE];
         if (!*goes_on_out) {
-                return scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PLACE, scn_stamp_revision(place));
+                return scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PLACE, place);
         }
         for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE; field++) {
                 /* What this very edit has put back was there before. */
                 const bool is_put_back = scn_stamp_revision(node->stamps[field]) == apply->mutation.revision;
                 if (!is_put_back && is_by_others(apply, node->stamps[field])) {
                         *goes_on_out = false;
-                        return scn_apply_skip(apply, SCN_E_SUPERSEDED, (enum scn_field)field,
-                                scn_stamp_revision(node->stamps[field]));
+                        return scn_apply_skip(apply, SCN_E_SUPERSEDED, (enum scn_field)field, node->stamps[field]);
                 }
         }
         return keep_own_fields(apply, node, apply->op->fields & SCN_FIELDS_TRS);
@@ -94,8 +94,7 @@ static enum scn_error check_rename(struct scn_apply *apply, uint32_t slot, bool 
 {
         const struct scn_stamp stamp = scn_node_at(apply->mutation.document, slot)->stamps[SCN_FIELD_NAME];
         *goes_on_out = scn_stamp_writer(stamp) == apply->op->condition->writers[SCN_FIELD_NAME];
-        return *goes_on_out ? SCN_OK
-                            : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_NAME, scn_stamp_revision(stamp));
+        return *goes_on_out ? SCN_OK : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_NAME, stamp);
 }
 
 static enum scn_error check_set(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
@@ -107,8 +106,7 @@ static enum scn_error check_set(struct scn_apply *apply, uint32_t slot, bool *go
         const struct scn_stamp stamp = is_known ? props->items[index].stamp : (struct scn_stamp){0, 0};
         *goes_on_out =
                 is_known ? scn_stamp_writer(stamp) == condition->writers[SCN_FIELD_PROPERTY] : condition->was_emptied;
-        return *goes_on_out ? SCN_OK
-                            : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PROPERTY, scn_stamp_revision(stamp));
+        return *goes_on_out ? SCN_OK : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PROPERTY, stamp);
 }
 
 /* Whether others have written a node since; the refusal then says what and when. */
@@ -202,7 +200,7 @@ enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_
         /* It has been there: one that is not known any more lies behind the horizon. */
         if (error == SCN_E_GONE || error == SCN_E_NO_NODE) {
                 *goes_on_out = false;
-                return scn_apply_skip(apply, SCN_E_GONE, first_field(apply->op), 0);
+                return scn_apply_skip(apply, SCN_E_GONE, first_field(apply->op), (struct scn_stamp){0, 0});
         }
         if (error != SCN_OK) {
                 return error;

@@ -111,8 +111,11 @@ struct scn_skip {
         enum scn_error reason; /* SUPERSEDED: another writer; STALE_PARENT; GONE; what refuses a move */
         enum scn_field field;
         struct scn_uid node;
-        struct scn_slice key;  /* field == property */
-        scn_revision revision; /* SUPERSEDED, STALE_PARENT: of the change that is in the way */
+        struct scn_slice key; /* field == property */
+        /* SUPERSEDED, STALE_PARENT: the stamp of the change that is in the way; else 0 and none. */
+        scn_revision revision;
+        scn_revision writer;
+        struct scn_uid client;
 };
 uint32_t scn_changes_skips_count(const struct scn_changes *changes);
 /* index < count (asserts). */

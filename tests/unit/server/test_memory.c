@@ -234,3 +234,40 @@ SCN_TEST(memory, of_a_document_is_known_anew_from_each_checkpoint)
         cr_assert_lt(most, 4u << 20, "12 MB were written: %llu", (unsigned long long)most);
         tear_down(&stage);
 }
+
+SCN_TEST(memory, is_not_lost_to_questions_that_have_no_answer)
+{
+        struct stage stage;
+        set_up(&stage);
+        look_at(&stage, 7);
+        const struct scn_past *kept = room_of(&stage)->past;
+        const size_t bytes = stage.hub.server->past_bytes;
+        cr_assert_not_null(kept);
+        for (uint32_t i = 0; i < 3; i++) {
+                asking_expect_failure(&stage.ann, "41", "future");
+                cr_assert_eq(room_of(&stage)->past_count, 1);
+                cr_assert_eq(stage.hub.server->past_bytes, bytes);
+        }
+        struct scn_past_loan loan;
+        scn_past_lend(room_of(&stage), 7, &loan);
+        cr_assert_eq(scn_document_revision(scn_past_find(&loan, 7)), 7);
+        scn_past_return(stage.hub.server, room_of(&stage), &loan);
+        tear_down(&stage);
+}
+
+SCN_TEST(memory, leads_a_document_on_over_so_many_revisions_and_no_more)
+{
+        struct stage stage;
+        struct scn_past_loan loan;
+        set_up(&stage);
+        look_at(&stage, 7);
+        scn_past_lend(room_of(&stage), 7 + SCN_PAST_LEAD_MAX + 1, &loan);
+        cr_assert_null(loan.base);
+        scn_past_return(stage.hub.server, room_of(&stage), &loan);
+        scn_past_lend(room_of(&stage), 7 + SCN_PAST_LEAD_MAX, &loan);
+        cr_assert_not_null(loan.base);
+        cr_assert_eq(room_of(&stage)->past_count, 0);
+        scn_past_return(stage.hub.server, room_of(&stage), &loan);
+        cr_assert_eq(room_of(&stage)->past_count, 1);
+        tear_down(&stage);
+}

@@ -237,7 +237,7 @@ SCN_TEST_WITH(journal_append, writes_the_runs_that_the_transactions_have, .timeo
                 }
         }
         static const char wanted[] =
-                "(SELECT client, max(number), min(rev), max(rev) FROM transactions"
+                "(SELECT client, max(number), min(rev), max(rev), max(time_us) FROM transactions"
                 " JOIN clients USING (client) WHERE uid <> zeroblob(16) AND rev <= (SELECT max(rev)"
                 " FROM transactions) / 1024 * 1024 GROUP BY client, (rev - 1) / 1024)";
         char sql[1024];

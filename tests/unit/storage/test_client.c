@@ -205,7 +205,7 @@ SCN_TEST_WITH(journal_client, is_forgotten_in_bounded_steps, .timeout = 120)
         /* Old runs of client 1, as of a long history. */
         scn_test_sql(file,
                 "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 8999)"
-                " INSERT INTO runs SELECT 1, -i - 1, 1, 1 FROM n");
+                " INSERT INTO runs SELECT 1, -i - 1, 1, 1, 1 FROM n");
         /* Behind a full window all 1000 are found by their runs. */
         struct scn_test_shape server = small;
         server.client = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+#include "storage/journal.h"
 #include "storage/storage.h"
 #include "tests/lib/storage.h"
 #include "tests/lib/test.h"
@@ -369,13 +370,80 @@ SCN_TEST(journal_fold, can_be_done_in_a_file_of_the_first_format)
         scn_test_sql(file, "DROP TABLE folds");
         scn_test_sql(file, "DROP TABLE folded_numbers");
         scn_test_sql(file, "DROP TABLE history");
+        scn_test_sql(file, "ALTER TABLE runs DROP COLUMN time_us");
         scn_test_sql(file, "PRAGMA user_version = 1");
         cr_assert_eq(
                 scn_journal_open(test.storage, scn_test_text("island"), &reading, &journal, NULL), SCN_E_OLDER_FORMAT);
         journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
-        cr_assert_eq(scn_test_sql(scn_test_storage_file(&test, "island.scene"), "PRAGMA user_version"), 2);
+        cr_assert_eq(scn_test_sql(scn_test_storage_file(&test, "island.scene"), "PRAGMA user_version"), 3);
         SCN_TEST_OK(fold(journal, usual, &small, NULL));
         expect_usual(journal, &small);
         scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+static int64_t durability_of(struct scn_journal *journal)
+{
+        sqlite3_stmt *statement;
+        cr_assert_eq(
+                sqlite3_prepare_v2(journal->database.handle, "PRAGMA synchronous", -1, &statement, NULL), SQLITE_OK);
+        cr_assert_eq(sqlite3_step(statement), SQLITE_ROW);
+        const int64_t value = sqlite3_column_int64(statement, 0);
+        sqlite3_finalize(statement);
+        return value;
+}
+
+#define FULL 2
+
+SCN_TEST(journal_fold, leaves_commits_durable_also_where_it_does_not_get_its_turn)
+{
+        struct scn_test_storage test;
+        const struct scn_journal_options hasty = {.mode = SCN_JOURNAL_WRITE, .busy_timeout_ms = 1};
+        struct scn_journal *journal;
+        sqlite3 *busy;
+        struct scn_journal *room = make_island(&test, &small);
+        SCN_TEST_OK(scn_journal_open(test.storage, scn_test_text("island"), &hasty, &journal, NULL));
+        cr_assert_eq(durability_of(journal), FULL);
+        cr_assert_eq(sqlite3_open(scn_test_storage_file(&test, "island.scene"), &busy), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(busy, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+        cr_assert_eq(scn_journal_note_judged(journal, COUNT, NULL), SCN_E_STORAGE_BUSY);
+        cr_assert_eq(durability_of(journal), FULL);
+        cr_assert_eq(sqlite3_close(busy), SQLITE_OK);
+        SCN_TEST_OK(scn_journal_note_judged(journal, COUNT, NULL));
+        cr_assert_eq(durability_of(journal), FULL);
+        scn_journal_close(journal);
+        scn_journal_close(room);
+        scn_test_storage_finish(&test);
+}
+
+/* SQLite's authorizer: commits cannot be made durable again. */
+static int deny_full(void *data, int action, const char *name, const char *value, const char *base, const char *inner)
+{
+        (void)data, (void)base, (void)inner;
+        const bool is_it = action == SQLITE_PRAGMA && strcmp(name, "synchronous") == 0 && value != NULL &&
+                strcmp(value, "FULL") == 0;
+        return is_it ? SQLITE_DENY : SQLITE_OK;
+}
+
+SCN_TEST(journal_fold, writes_nothing_more_where_commits_cannot_be_made_durable_again)
+{
+        struct scn_test_storage test;
+        struct scn_checkpoint_writer *writer;
+        struct scn_journal *room = make_island(&test, &small);
+        for (int i = 0; i < 2; i++) {
+                struct scn_journal *journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+                cr_assert_eq(sqlite3_set_authorizer(journal->database.handle, deny_full, NULL), SQLITE_OK);
+                if (i == 0) {
+                        cr_assert_eq(scn_journal_note_judged(journal, COUNT, NULL), SCN_E_OUTCOME_UNKNOWN);
+                } else {
+                        SCN_TEST_OK(scn_checkpoint_writer_create(journal, COUNT, 1, &writer, NULL));
+                        scn_checkpoint_writer_destroy(writer);
+                }
+                cr_assert_eq(sqlite3_set_authorizer(journal->database.handle, NULL, NULL), SQLITE_OK);
+                cr_assert_eq(scn_journal_note_judged(journal, COUNT, NULL), SCN_E_OUTCOME_UNKNOWN);
+                scn_journal_close(journal);
+        }
+        SCN_TEST_OK(scn_test_append(room, COUNT + 1, 1, &small, NULL));
+        scn_journal_close(room);
         scn_test_storage_finish(&test);
 }

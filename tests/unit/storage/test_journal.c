@@ -254,7 +254,7 @@ SCN_TEST(journal, of_a_newer_format_is_left_as_it_is)
         scn_journal_close(scn_test_create_island(&test));
         snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
         snprintf(wal, sizeof wal, "%s-wal", path);
-        scn_test_sql(path, "PRAGMA user_version = 3");
+        scn_test_sql(path, "PRAGMA user_version = 4");
         cr_assert_eq(file_size(wal), -1);
         read_bytes(path, &before, &before_size);
         for (int mode = SCN_JOURNAL_WRITE; mode <= SCN_JOURNAL_READ; mode++)
@@ -281,7 +281,7 @@ SCN_TEST(journal, of_a_newer_format_is_left_with_its_write_ahead_file)
         snprintf(wal, sizeof wal, "%s-wal", path);
         cr_assert_eq(rename(path, from), 0);
         cr_assert_eq(sqlite3_open(from, &newer), SQLITE_OK);
-        cr_assert_eq(sqlite3_exec(newer, "PRAGMA user_version = 3", NULL, NULL, NULL), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(newer, "PRAGMA user_version = 4", NULL, NULL, NULL), SQLITE_OK);
         snprintf(command, sizeof command, "cp %s %s && cp %s-wal %s", from, path, from, wal);
         cr_assert_eq(system(command), 0);
         cr_assert_eq(sqlite3_close(newer), SQLITE_OK);
@@ -434,7 +434,7 @@ SCN_TEST(journal, is_what_the_documentation_promises_to_the_sqlite3_shell)
         scn_journal_close(journal);
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(scn_test_sql(file, "PRAGMA application_id"), 0x5343454e);
-        cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), 2);
+        cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), 3);
         cr_assert_eq(scn_test_sql(file, "PRAGMA page_size"), 4096);
         cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'"), 1);
         cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM log WHERE author = 'Ада'"), 3);
@@ -525,5 +525,55 @@ SCN_TEST(journal, is_read_as_it_stands_where_nothing_can_be_made_beside_it)
         cr_assert_neq(stat(scn_test_storage_file(&test, "island.scene-shm"), &status), 0);
         scn_journal_close(still);
         cr_assert_eq(scn_journal_open_still(test.storage, scn_test_text("nobody"), &still, NULL), SCN_E_NO_DOCUMENT);
+        scn_test_storage_finish(&test);
+}
+
+/* What the daemon adds to, or begins with, is bounded before anything is done with it. */
+SCN_TEST(journal, with_times_or_a_beginning_that_cannot_be_is_not_opened)
+{
+        static const struct {
+                const char *spoil, *says;
+        } spoils[] = {
+                {"UPDATE transactions SET time_us = 9223372036854775807 WHERE rev = 3", "revision 3: no such time"},
+                {"UPDATE transactions SET time_us = 253402300800000000 WHERE rev = 3", "revision 3: no such time"},
+                {"UPDATE transactions SET time_us = 0 WHERE rev = 3", "revision 3: no such time"},
+                {"UPDATE history SET base = -1", "the history begins or is judged where it cannot be"},
+                {"UPDATE history SET base = -1, judged = -1", "the history begins or is judged where it cannot be"},
+                {"UPDATE history SET judged = 9007199254740992", "the history begins or is judged where it cannot be"},
+                {"UPDATE history SET base = 4, judged = 4", "the journal ends before this revision"},
+        };
+        for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
+                struct scn_test_storage test;
+                struct scn_storage_fault fault = {.text = ""};
+                struct scn_journal *journal;
+                scn_test_storage_init(&test);
+                journal = scn_test_create_island(&test);
+                SCN_TEST_OK(scn_test_append(journal, 1, 3, &small, NULL));
+                scn_journal_close(journal);
+                scn_test_sql(scn_test_storage_file(&test, "island.scene"), spoils[i].spoil);
+                cr_assert_eq(scn_journal_open(test.storage, scn_test_text("island"), NULL, &journal, &fault),
+                        SCN_E_CORRUPT, "%s", spoils[i].spoil);
+                cr_assert_not_null(strstr(fault.text, spoils[i].says), "%s: %s", spoils[i].spoil, fault.text);
+                cr_assert_not_null(strstr(fault.text, "island"), "%s", fault.text);
+                scn_test_storage_finish(&test);
+        }
+}
+
+SCN_TEST(journal, takes_the_last_time_there_can_be_and_none_after_it)
+{
+        struct scn_test_storage test;
+        struct scn_test_transaction made;
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        scn_test_transaction_init(&made, 1, &small);
+        made.transaction.time_us = SCN_JOURNAL_TIME_US_MAX + 1;
+        cr_assert_eq(scn_journal_append(journal, &made.transaction, 1, NULL), SCN_E_BAD_BATCH);
+        made.transaction.time_us = SCN_JOURNAL_TIME_US_MAX;
+        SCN_TEST_OK(scn_journal_append(journal, &made.transaction, 1, NULL));
+        scn_test_transaction_finish(&made);
+        scn_journal_close(journal);
+        journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        scn_journal_close(journal);
         scn_test_storage_finish(&test);
 }

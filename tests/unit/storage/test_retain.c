@@ -181,3 +181,102 @@ SCN_TEST(journal_retain, that_has_begun_is_seen_by_nobody_who_reads)
         scn_journal_close(journal);
         scn_test_storage_finish(&test);
 }
+
+#define DAY_US (INT64_C(24) * 3600 * 1000000)
+
+/* One transaction of client 2 among those of client 1, and the history begins behind it. */
+static struct scn_journal *make_visit(struct scn_test_storage *test, scn_revision visit)
+{
+        static const struct scn_test_shape visitor = {
+                .client = 2, .records_count = 1, .payload_bytes = 10, .answer_bytes = 20};
+        uint32_t steps;
+        scn_test_storage_init(test);
+        struct scn_journal *journal = scn_test_create_island(test);
+        SCN_TEST_OK(scn_test_append(journal, 1, (uint32_t)visit - 1, &small, NULL));
+        SCN_TEST_OK(scn_test_append(journal, visit, 1, &visitor, NULL));
+        SCN_TEST_OK(scn_test_append(journal, visit + 1, COUNT - (uint32_t)visit, &small, NULL));
+        add_checkpoint(journal, BASE);
+        (void)retain(journal, 2700, &steps);
+        cr_assert_eq(base_of(journal), BASE);
+        return journal;
+}
+
+static void expect_known(struct scn_journal *journal, scn_revision visit)
+{
+        const struct scn_uid uid = scn_test_client_uid(2);
+        struct scn_journal_client client;
+        struct scn_journal_page *page;
+        bool is_found;
+        SCN_TEST_OK(scn_journal_find_client(journal, uid, &client, &is_found, NULL));
+        cr_assert(is_found);
+        cr_assert_eq(client.last_number, visit);
+        cr_assert_eq(client.last_revision, visit);
+        cr_assert_eq(client.last_time_us, scn_test_time_of(visit));
+        cr_assert_eq(scn_journal_find_answer(journal, uid, visit, &page, NULL), SCN_E_BEFORE_RETENTION);
+}
+
+SCN_TEST_WITH(journal_retain, forgets_no_client_before_its_time, .timeout = 60)
+{
+        /* In a window that is full, and in the one that is not yet. */
+        static const scn_revision visits[] = {2040, 2100};
+        for (size_t i = 0; i < 2; i++) {
+                const int64_t at_us = scn_test_time_of(visits[i]);
+                struct scn_test_storage test;
+                struct scn_journal_client client;
+                bool is_done = false;
+                bool is_found;
+                struct scn_journal *journal = make_visit(&test, visits[i]);
+                while (!is_done)
+                        SCN_TEST_OK(scn_journal_forget_clients(journal, at_us + 30 * DAY_US, &is_done, NULL));
+                expect_known(journal, visits[i]);
+                scn_journal_close(journal);
+                journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+                expect_known(journal, visits[i]);
+                /* Its numbers go on from there, also when the window is full. */
+                const struct scn_test_shape again = {.client = 2, .number = visits[i], .answer_bytes = 20};
+                cr_assert_eq(scn_test_append(journal, COUNT + 1, 1, &again, NULL), SCN_E_BAD_BATCH);
+                SCN_TEST_OK(scn_test_append(journal, COUNT + 1, 200, &small, NULL));
+                expect_known(journal, visits[i]);
+                SCN_TEST_OK(scn_journal_verify(journal, NULL));
+                for (is_done = false; !is_done;)
+                        SCN_TEST_OK(scn_journal_forget_clients(journal, at_us + 30 * DAY_US + 1, &is_done, NULL));
+                SCN_TEST_OK(scn_journal_find_client(journal, scn_test_client_uid(2), &client, &is_found, NULL));
+                cr_assert(!is_found);
+                scn_journal_close(journal);
+                scn_test_storage_finish(&test);
+        }
+}
+
+/* The handle that appends may remember more of the window than the file still has. */
+SCN_TEST(journal_retain, within_a_window_leaves_the_runs_right)
+{
+        struct scn_test_storage test;
+        struct scn_journal *room = make_visit(&test, 2100);
+        SCN_TEST_OK(scn_test_append(room, COUNT + 1, 200, &small, NULL));
+        SCN_TEST_OK(scn_journal_verify(room, NULL));
+        const char *file = scn_test_storage_file(&test, "island.scene");
+        cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM runs WHERE last_rev = 2100"), 1);
+        cr_assert_eq(scn_test_sql(file, "SELECT last_number FROM runs WHERE last_rev = 3072"), 3072);
+        scn_journal_close(room);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(journal_retain, takes_a_client_of_an_older_file_for_no_older_than_it_must_be)
+{
+        struct scn_test_storage test;
+        struct scn_journal_client client;
+        bool is_found;
+        scn_journal_close(make_visit(&test, 2040));
+        const char *file = scn_test_storage_file(&test, "island.scene");
+        scn_test_sql(file, "ALTER TABLE runs DROP COLUMN time_us");
+        scn_test_sql(file, "PRAGMA user_version = 2");
+        struct scn_journal *journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        SCN_TEST_OK(scn_journal_find_client(journal, scn_test_client_uid(2), &client, &is_found, NULL));
+        cr_assert_eq(client.last_time_us, scn_test_time_of(BASE));
+        SCN_TEST_OK(scn_test_append(journal, COUNT + 1, 100, &small, NULL));
+        file = scn_test_storage_file(&test, "island.scene");
+        cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM runs WHERE time_us = 0"), 0);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}

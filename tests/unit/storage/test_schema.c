@@ -87,7 +87,8 @@ static int64_t version_of(struct scn_database *database)
 
 /* The real steps, and three more of a future. */
 static const struct scn_schema_step future[] = {
-        {"SELECT 1"}, /* these two never run: the file has format 2 */
+        {"SELECT 1"}, /* these three never run: the file has format 3 */
+        {"SELECT 1"},
         {"SELECT 1"},
         {"CREATE TABLE two (x); INSERT INTO two SELECT count(*) FROM document"},
         {"ALTER TABLE two ADD COLUMN y; UPDATE two SET y = x + 1"},
@@ -100,10 +101,10 @@ SCN_TEST(storage_schema, is_upgraded_one_step_for_each_version)
         struct scn_database database;
 
         open_empty(&test, &database);
-        cr_assert_eq(version_of(&database), 2);
-        SCN_TEST_OK(scn_schema_upgrade(&database, future, 4, NULL));
-        cr_assert_eq(version_of(&database), 4);
-        SCN_TEST_OK(scn_schema_upgrade(&database, future, 4, NULL));
+        cr_assert_eq(version_of(&database), 3);
+        SCN_TEST_OK(scn_schema_upgrade(&database, future, 5, NULL));
+        cr_assert_eq(version_of(&database), 5);
+        SCN_TEST_OK(scn_schema_upgrade(&database, future, 5, NULL));
         scn_database_finish(&database);
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(scn_test_sql(file, "SELECT y FROM two"), 1);
@@ -117,9 +118,9 @@ SCN_TEST(storage_schema, keeps_the_steps_before_the_one_that_fails)
         struct scn_storage_fault fault = {0};
 
         open_empty(&test, &database);
-        cr_assert_eq(scn_schema_upgrade(&database, future, 5, &fault), SCN_E_CORRUPT);
+        cr_assert_eq(scn_schema_upgrade(&database, future, 6, &fault), SCN_E_CORRUPT);
         cr_assert_neq(fault.text[0], '\0');
-        cr_assert_eq(version_of(&database), 4);
+        cr_assert_eq(version_of(&database), 5);
         scn_database_finish(&database);
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM sqlite_schema WHERE name = 'four'"), 0);
