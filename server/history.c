@@ -67,7 +67,8 @@ static bool lead_on(struct scn_history_job *job, struct scn_journal *journal, sc
                 return false;
         }
         job->loan.base = NULL;
-        if (scn_replay(journal, document, revision, NULL) != SCN_OK || scn_document_revision(document) != revision) {
+        if (scn_replay(journal, document, revision, NULL) != SCN_OK || scn_document_revision(document) != revision ||
+                scn_journal_has_revision(journal, revision, NULL) != SCN_OK) {
                 scn_document_destroy(document);
                 return false;
         }

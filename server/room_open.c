@@ -289,9 +289,9 @@ static enum scn_error make_at(struct scn_journal *journal, const struct scn_docu
                 error = scn_replay(journal, *document_out, revision, fault);
         }
         /* It may have been folded or dropped meanwhile. */
+        error = error == SCN_OK ? scn_journal_has_revision(journal, revision, fault) : error;
         if (error == SCN_OK && scn_document_revision(*document_out) != revision) {
-                error = scn_journal_has_revision(journal, revision, fault);
-                error = error == SCN_OK ? SCN_E_CORRUPT : error;
+                error = SCN_E_CORRUPT;
         }
         if (error != SCN_OK) {
                 scn_document_destroy(*document_out);

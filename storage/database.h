@@ -39,8 +39,8 @@
         X(HISTORY_GET, "SELECT base, judged FROM history WHERE id = 1")                                                \
         X(HISTORY_JUDGED, "UPDATE history SET judged = ?1 WHERE id = 1 AND judged < ?1")                               \
         X(HISTORY_BASE, "UPDATE history SET base = ?1, judged = max(judged, ?1) WHERE id = 1 AND base < ?1")           \
-        X(FOLD_AT, "SELECT first_rev, last_rev FROM folds WHERE last_rev >= ? ORDER BY last_rev LIMIT 1")              \
-        X(FOLD_ADD, "INSERT INTO folds (first_rev, last_rev, kept, checksum) VALUES (?, ?, ?, ?)")                     \
+        X(FOLD_AT, "SELECT first_rev, last_rev, states FROM folds WHERE last_rev >= ? ORDER BY last_rev LIMIT 1")      \
+        X(FOLD_ADD, "INSERT INTO folds (first_rev, last_rev, kept, states, checksum) VALUES (?, ?, ?, ?, ?)")          \
         X(FOLD_DROP, "DELETE FROM folds WHERE last_rev <= ?")                                                          \
         X(NUMBERS_ADD, "INSERT INTO folded_numbers VALUES (?, ?, ?, ?)")                                               \
         X(NUMBERS_FIND,                                                                                                \

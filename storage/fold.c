@@ -86,8 +86,8 @@ enum scn_error scn_journal_next_fold(struct scn_journal *journal, scn_revision t
         return error;
 }
 
-enum scn_error scn_journal_sum_fold(struct scn_journal *journal, scn_revision first, scn_revision last,
-        int64_t *kept_out, int64_t *sum_out, struct scn_storage_fault *fault)
+enum scn_error scn_journal_sum_fold(struct scn_journal *journal, const struct scn_journal_fold *fold, int64_t *kept_out,
+        int64_t *sum_out, struct scn_storage_fault *fault)
 {
         struct scn_checksum *checksum = &journal->checksum;
         sqlite3_stmt *statement;
@@ -98,10 +98,11 @@ enum scn_error scn_journal_sum_fold(struct scn_journal *journal, scn_revision fi
         if (error != SCN_OK)
                 return error;
         scn_checksum_reset(checksum);
-        scn_checksum_integer(checksum, (int64_t)first);
-        scn_checksum_integer(checksum, (int64_t)last);
-        sqlite3_bind_int64(statement, 1, (int64_t)first);
-        sqlite3_bind_int64(statement, 2, (int64_t)last);
+        scn_checksum_integer(checksum, (int64_t)fold->first);
+        scn_checksum_integer(checksum, (int64_t)fold->last);
+        scn_checksum_bytes(checksum, fold->states);
+        sqlite3_bind_int64(statement, 1, (int64_t)fold->first);
+        sqlite3_bind_int64(statement, 2, (int64_t)fold->last);
         while (error == SCN_OK && has_row) {
                 error = scn_database_step(&journal->database, statement, &has_row, fault);
                 if (error == SCN_OK && has_row) {
@@ -452,12 +453,31 @@ static enum scn_error note_judged(struct scn_journal *journal, scn_revision revi
         return scn_database_run(&journal->database, statement, fault);
 }
 
+/* A transaction that stays within the time of another that was folded leads to a state that never was: the other is not
+ * in it yet, or not all of it. */
+static void mark_states(const struct folding *folding, scn_revision first, uint8_t *states)
+{
+        scn_revision open_until = 0;
+
+        for (uint32_t i = 0; i < folding->count; i++) {
+                const struct scn_journal_fate *fate = &folding->fates[i];
+                const uint64_t bit = fate->revision - first;
+                if (fate->into == fate->revision && open_until <= fate->revision)
+                        states[bit / 8] |= (uint8_t)(1u << bit % 8);
+                open_until = fate->into > open_until ? fate->into : open_until;
+        }
+}
+
 static enum scn_error add_fold(struct folding *folding, scn_revision first, scn_revision last)
 {
+        uint8_t states[SCN_JOURNAL_FOLD_STATES_BYTES] = {0};
+        const struct scn_journal_fold fold = {first, last, {states, (uint32_t)((last - first) / 8 + 1)}};
         struct scn_journal *journal = folding->journal;
         sqlite3_stmt *statement;
         int64_t kept, sum;
-        enum scn_error error = scn_journal_sum_fold(journal, first, last, &kept, &sum, folding->fault);
+
+        mark_states(folding, first, states);
+        enum scn_error error = scn_journal_sum_fold(journal, &fold, &kept, &sum, folding->fault);
 
         if (error == SCN_OK)
                 error = scn_database_prepare(&journal->database, SCN_STATEMENT_FOLD_ADD, &statement, folding->fault);
@@ -466,7 +486,8 @@ static enum scn_error add_fold(struct folding *folding, scn_revision first, scn_
         sqlite3_bind_int64(statement, 1, (int64_t)first);
         sqlite3_bind_int64(statement, 2, (int64_t)last);
         sqlite3_bind_int64(statement, 3, kept);
-        sqlite3_bind_int64(statement, 4, sum);
+        scn_database_bind_blob(statement, 4, fold.states);
+        sqlite3_bind_int64(statement, 5, sum);
         return scn_database_run(&journal->database, statement, folding->fault);
 }
 

@@ -313,12 +313,43 @@ enum scn_error scn_journal_history(
         return SCN_OK;
 }
 
+/* Whether the revision has a state if it is in a fold, or which nearest it have. */
+static enum scn_error check_fold(struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        bool has_row;
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_FOLD_AT, &statement, fault);
+
+        if (error != SCN_OK)
+                return error;
+        sqlite3_bind_int64(statement, 1, (int64_t)revision);
+        error = scn_database_step(&journal->database, statement, &has_row, fault);
+        if (error != SCN_OK || !has_row)
+                return error;
+        const struct scn_journal_fold fold = {
+                .first = (scn_revision)sqlite3_column_int64(statement, 0),
+                .last = (scn_revision)sqlite3_column_int64(statement, 1),
+                .states = {sqlite3_column_blob(statement, 2), (uint32_t)sqlite3_column_bytes(statement, 2)},
+        };
+        const bool is_in = fold.first <= revision;
+        scn_revision below = revision, above = revision;
+        while (is_in && below >= fold.first && !scn_journal_fold_has_state(&fold, below))
+                below--;
+        while (is_in && above < fold.last && !scn_journal_fold_has_state(&fold, above))
+                above++;
+        sqlite3_reset(statement);
+        if (!is_in || below == revision)
+                return SCN_OK;
+        return scn_fault_set(fault, SCN_E_FOLDED, above, 0,
+                "revision %llu was folded; the nearest that are kept: %llu and %llu", (unsigned long long)revision,
+                (unsigned long long)below, (unsigned long long)above);
+}
+
 enum scn_error scn_journal_check_revision(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
 {
         struct scn_journal_history history;
         struct scn_journal_tail tail;
-        struct scn_journal_near below, above;
         enum scn_error error = scn_journal_history(journal, &history, fault);
 
         if (error == SCN_OK)
@@ -332,14 +363,7 @@ enum scn_error scn_journal_check_revision(
                 return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, history.base, 0,
                         "revision %llu is not kept; the first that is: %llu", (unsigned long long)revision,
                         (unsigned long long)history.base);
-        error = scn_journal_near(journal, revision, false, &below, fault);
-        if (error == SCN_OK)
-                error = scn_journal_near(journal, revision, true, &above, fault);
-        if (error != SCN_OK || revision == below.revision)
-                return error;
-        return scn_fault_set(fault, SCN_E_FOLDED, above.revision, 0,
-                "revision %llu was folded; the nearest that are kept: %llu and %llu", (unsigned long long)revision,
-                (unsigned long long)below.revision, (unsigned long long)above.revision);
+        return check_fold(journal, revision, fault);
 }
 
 enum scn_error scn_journal_has_revision(

@@ -108,8 +108,22 @@ SCN_NODISCARD enum scn_error scn_journal_near(struct scn_journal *journal, scn_r
 SCN_NODISCARD enum scn_error scn_journal_check_revision(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault);
 
+/* A window of which something went. */
+struct scn_journal_fold {
+        scn_revision first, last;
+        struct scn_slice states; /* a bit for each revision, the lowest of each byte first: whether it has a state */
+};
+
+#define SCN_JOURNAL_FOLD_STATES_BYTES ((SCN_JOURNAL_WINDOW + 7) / 8)
+
+static inline bool scn_journal_fold_has_state(const struct scn_journal_fold *fold, scn_revision revision)
+{
+        const uint64_t bit = revision - fold->first;
+        return bit / 8 < fold->states.size && (fold->states.data[bit / 8] >> bit % 8 & 1) != 0;
+}
+
 /* How many transactions of a fold there are, and the sum that its row has of them. */
-SCN_NODISCARD enum scn_error scn_journal_sum_fold(struct scn_journal *journal, scn_revision first, scn_revision last,
+SCN_NODISCARD enum scn_error scn_journal_sum_fold(struct scn_journal *journal, const struct scn_journal_fold *fold,
         int64_t *kept_out, int64_t *sum_out, struct scn_storage_fault *fault);
 
 /* The columns of TRANSACTION_READ on which the statement stands, as SQLite's slices. False if one cannot be, or if the

@@ -217,7 +217,7 @@ static enum scn_error check_checkpoints(struct scn_journal *journal, struct scn_
 /* In each fold there are as many transactions as were kept, and the same. */
 static enum scn_error check_folds(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
-        static const char sql[] = "SELECT first_rev, last_rev, kept, checksum FROM folds ORDER BY last_rev";
+        static const char sql[] = "SELECT first_rev, last_rev, kept, checksum, states FROM folds ORDER BY last_rev";
         sqlite3_stmt *statement;
         enum scn_error error = SCN_OK;
         int code = sqlite3_prepare_v2(journal->database.handle, sql, -1, &statement, NULL);
@@ -226,13 +226,18 @@ static enum scn_error check_folds(struct scn_journal *journal, struct scn_storag
                 code = sqlite3_step(statement);
                 if (code != SQLITE_ROW)
                         break;
-                const scn_revision first = (scn_revision)sqlite3_column_int64(statement, 0);
-                const scn_revision last = (scn_revision)sqlite3_column_int64(statement, 1);
+                const struct scn_journal_fold fold = {
+                        .first = (scn_revision)sqlite3_column_int64(statement, 0),
+                        .last = (scn_revision)sqlite3_column_int64(statement, 1),
+                        .states = {sqlite3_column_blob(statement, 4), (uint32_t)sqlite3_column_bytes(statement, 4)},
+                };
                 int64_t kept, sum;
-                error = scn_journal_sum_fold(journal, first, last, &kept, &sum, fault);
+                error = scn_journal_sum_fold(journal, &fold, &kept, &sum, fault);
                 if (error == SCN_OK &&
-                        (kept != sqlite3_column_int64(statement, 2) || sum != sqlite3_column_int64(statement, 3)))
-                        error = scn_journal_damage(journal, last, "the fold does not hold what was kept of it", fault);
+                        (kept != sqlite3_column_int64(statement, 2) || sum != sqlite3_column_int64(statement, 3) ||
+                                !scn_journal_fold_has_state(&fold, fold.last)))
+                        error = scn_journal_damage(
+                                journal, fold.last, "the fold does not hold what was kept of it", fault);
                 if (error != SCN_OK)
                         break;
         }

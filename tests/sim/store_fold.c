@@ -34,6 +34,14 @@ enum scn_error sim_store_has_revision(const struct sim_document *document, scn_r
         if (revision < document->base) {
                 return SCN_E_BEFORE_RETENTION;
         }
+        /* Within the time of another that was folded: windows are folded alone, so that is near. */
+        const scn_revision last = revision < document->fates_count ? revision : document->fates_count;
+        for (scn_revision at = revision > SCN_JOURNAL_FOLD_WINDOW ? revision - SCN_JOURNAL_FOLD_WINDOW : 1; at <= last;
+                at++) {
+                if (document->fates[at - 1].into > revision) {
+                        return SCN_E_FOLDED;
+                }
+        }
         return revision == 0 || sim_store_present(document, revision) != NULL ? SCN_OK : SCN_E_FOLDED;
 }
 

@@ -338,7 +338,7 @@ SCN_TEST(journal_fold, that_is_damaged_is_found_by_verification)
                 "UPDATE folds SET kept = kept + 1",
                 "UPDATE folds SET first_rev = 2",
                 "UPDATE folds SET checksum = checksum + 1",
-                "INSERT INTO folds VALUES (12, 3, 1, 1)",
+                "INSERT INTO folds VALUES (12, 3, 1, x'ff03', 1)",
                 "UPDATE folded_numbers SET rev = 5 WHERE last_number = 7",
                 "UPDATE folded_numbers SET first_number = 9 WHERE last_number = 7",
                 "UPDATE tags SET rev = 3",
