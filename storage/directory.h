@@ -23,6 +23,8 @@ struct scn_storage {
 /* Puts the path of a file in the directory together; false if it is too long. */
 SCN_NODISCARD bool scn_storage_path_of(
         const struct scn_storage *storage, const char *file, char path_out[SCN_STORAGE_PATH_SIZE]);
+/* Its last name, for texts that somebody from afar may see. */
+const char *scn_storage_base_name(const struct scn_storage *storage);
 /* Ends a scn_storage_replace() that was interrupted: is the old file still in its place, it stays; is it in the trash,
  * the new one, which was whole before, takes its place. */
 SCN_NODISCARD enum scn_error scn_storage_finish_replacing(
