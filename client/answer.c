@@ -165,6 +165,14 @@ bool scn_answer_document(const struct scn_answer *answer, size_t *at, struct scn
         return unpacker.error == SCN_OK;
 }
 
+/* Bytes of another length, or none where a server sends something else, say nothing. */
+static void take_bytes(struct scn_slice bytes, uint8_t *bytes_out, size_t size)
+{
+        if (bytes.size == size) {
+                memcpy(bytes_out, bytes.data, size);
+        }
+}
+
 static void take_state_member(struct scn_document_state *state, struct scn_slice key, struct scn_unpacker *value)
 {
         struct scn_slice bytes = {NULL, 0};
@@ -176,10 +184,10 @@ static void take_state_member(struct scn_document_state *state, struct scn_slice
                 state->rev = scn_unpack_uint(value, SCN_REVISION_MAX);
         } else if (is_word(key, "uid")) {
                 bytes = scn_unpack_bin(value, UINT32_MAX);
-                memcpy(state->uid.bytes, bytes.data, bytes.size == sizeof state->uid.bytes ? bytes.size : 0);
+                take_bytes(bytes, state->uid.bytes, sizeof state->uid.bytes);
         } else if (is_word(key, "epoch")) {
                 bytes = scn_unpack_bin(value, UINT32_MAX);
-                memcpy(state->epoch, bytes.data, bytes.size == sizeof state->epoch ? bytes.size : 0);
+                take_bytes(bytes, state->epoch, sizeof state->epoch);
         }
 }
 

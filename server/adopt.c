@@ -9,6 +9,7 @@
 #include "server/history_job.h"
 #include "server/verify.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /*   RECEIVING ── all is there ──▶ CHECKING ── it is right ──▶ CLOSING ── nobody has it open ──▶ PLACING
@@ -30,11 +31,13 @@ struct scn_adopt {
         struct scn_session *session; /* NULL: gone */
         uint64_t request;
         struct scn_slice name; /* owned bytes */
-        uint64_t number;       /* of the session */
+        uint64_t number;       /* of the file */
         uint64_t bytes;
         uint64_t received;
         int64_t now_us;
-        uint64_t heard_ms; /* when the last part came */
+        uint64_t progress_ms; /* when so much had come ... */
+        uint64_t progress;    /* ... in bytes */
+        uint64_t asked_ms;    /* when the job under way began */
         uint64_t told_ms;
         bool replaces;
         bool is_last; /* of the parts: no more will come */
@@ -42,9 +45,11 @@ struct scn_adopt {
         enum state state;
         struct scn_adoption *file;
         struct scn_journal *draft;
-        struct scn_room *room;   /* that is closed for it, or NULL ... */
-        struct scn_journal *old; /* ... and its journal */
-        uint8_t *part;           /* owned */
+        atomic_bool is_given_up;                /* nobody waits for it: the check is to end ... */
+        _Atomic(struct scn_journal *) in_check; /* ... which reads this, the draft, as soon as it is open */
+        struct scn_room *room;                  /* that is closed for it, or NULL ... */
+        struct scn_journal *old;                /* ... and its journal */
+        uint8_t *part;                          /* owned */
         uint32_t part_size;
         struct scn_document_options options;
         struct scn_verified verified;
@@ -54,10 +59,22 @@ struct scn_adopt {
 
 /* --- On a worker --- */
 
+/* Before all the work, though only the name's being given decides. */
+static enum scn_error check_name(struct scn_adopt *adopt)
+{
+        const enum scn_error error = scn_storage_find(adopt->server->storage, adopt->name, NULL);
+        return error == SCN_OK && !adopt->replaces ? SCN_E_DOCUMENT_EXISTS
+                : error == SCN_E_NO_DOCUMENT       ? SCN_OK
+                                                   : error;
+}
+
 static void run_write(struct scn_job *job)
 {
         struct scn_adopt *adopt = (struct scn_adopt *)job;
         if (adopt->file == NULL) {
+                adopt->error = check_name(adopt);
+        }
+        if (adopt->error == SCN_OK && adopt->file == NULL) {
                 adopt->error = scn_adoption_create(
                         adopt->server->storage, adopt->number, adopt->bytes, &adopt->file, &adopt->fault);
         }
@@ -72,6 +89,8 @@ static void run_check(struct scn_job *job)
         struct scn_adopt *adopt = (struct scn_adopt *)job;
         adopt->error = scn_adoption_open(adopt->file, &adopt->draft, &adopt->fault);
         if (adopt->error == SCN_OK) {
+                scn_journal_let_give_up(adopt->draft, &adopt->is_given_up);
+                atomic_store(&adopt->in_check, adopt->draft);
                 adopt->error = scn_document_verify(adopt->draft, &adopt->options, &adopt->verified, &adopt->fault);
         }
 }
@@ -108,6 +127,7 @@ static void submit(struct scn_adopt *adopt, void (*run)(struct scn_job *job), vo
         SCN_ASSERT(!adopt->is_busy);
         adopt->job = (struct scn_job){.run = run, .done = done};
         adopt->is_busy = true;
+        adopt->asked_ms = scn_server_now_ms(adopt->server);
         options->submit(options->data, &adopt->job);
 }
 
@@ -220,7 +240,11 @@ static void done_place(struct scn_job *job)
                         (int)adopt->name.size, (const char *)adopt->name.data,
                         (unsigned long long)adopt->verified.revision);
         }
-        if (adopt->error != SCN_OK || is_over(adopt)) {
+        if (is_over(adopt)) {
+                end(adopt);
+                return;
+        }
+        if (adopt->error != SCN_OK) {
                 fail(adopt);
                 return;
         }
@@ -245,6 +269,10 @@ static void place(struct scn_adopt *adopt)
                 end(adopt);
                 return;
         }
+        if (scn_server_is_claimed(adopt->server, adopt->name)) {
+                adopt->state = CLOSING; /* what is under way with the name comes first, and nothing new begins */
+                return;
+        }
         if (room != NULL) {
                 end_sessions(room);
                 if (room->state != SCN_ROOM_OPEN || !scn_room_is_unused(room)) {
@@ -258,15 +286,27 @@ static void place(struct scn_adopt *adopt)
         submit(adopt, run_place, done_place);
 }
 
+/* One that is about to have the name, whether or not another document has it now. */
+static bool is_placing(const struct scn_server *server, struct scn_slice name, bool replaces)
+{
+        const struct scn_adopt *adopt = server->adopts;
+        while (adopt != NULL &&
+                ((adopt->state != CLOSING && adopt->state != PLACING) || (replaces && !adopt->replaces) ||
+                        !scn_slice_equal(adopt->name, name))) {
+                adopt = adopt->next;
+        }
+        return adopt != NULL;
+}
+
 bool scn_adopt_is_replacing(const struct scn_server *server, struct scn_slice name)
 {
-        for (const struct scn_adopt *adopt = server->adopts; adopt != NULL; adopt = adopt->next) {
-                if ((adopt->state == CLOSING || adopt->state == PLACING) && adopt->replaces &&
-                        adopt->name.size == name.size && memcmp(adopt->name.data, name.data, name.size) == 0) {
-                        return true;
-                }
-        }
-        return false;
+        return is_placing(server, name, true);
+}
+
+/* Its own session would be ended before the answer. */
+static bool is_own(const struct scn_session *session, struct scn_slice name)
+{
+        return session != NULL && session->room != NULL && scn_slice_equal(session->room->name, name);
 }
 
 /* --- On the loop: parts --- */
@@ -275,9 +315,17 @@ static void done_check(struct scn_job *job)
 {
         struct scn_adopt *adopt = (struct scn_adopt *)job;
         adopt->is_busy = false;
-        scn_server_end_history_job(adopt->server);
-        if (adopt->error == SCN_OK && adopt->replaces && scn_adopt_is_replacing(adopt->server, adopt->name)) {
+        adopt->server->has_check = false;
+        atomic_store(&adopt->in_check, NULL);
+        if (adopt->error == SCN_OK && is_own(adopt->session, adopt->name)) {
+                adopt->error = SCN_E_OUT_OF_TURN;
+        }
+        if (adopt->error == SCN_OK && is_placing(adopt->server, adopt->name, false)) {
                 adopt->error = SCN_E_BUSY;
+        }
+        if (is_over(adopt) && adopt->error == SCN_E_STOPPING) {
+                end(adopt);
+                return;
         }
         if (adopt->error != SCN_OK) {
                 scn_server_log(adopt->server, SCN_LOG_WARNING, "document %.*s: a file was refused: %s: %s",
@@ -289,7 +337,7 @@ static void done_check(struct scn_job *job)
         place(adopt);
 }
 
-/* Few at a time, like all that reads journals. */
+/* One at a time: it may take long, and those who ask about the past need workers, too. */
 static void check(struct scn_adopt *adopt)
 {
         adopt->state = CHECKING;
@@ -297,11 +345,33 @@ static void check(struct scn_adopt *adopt)
                 end(adopt);
                 return;
         }
-        if (!scn_server_has_history_job(adopt->server)) {
+        if (adopt->server->has_check) {
                 return; /* scn_adopt_turn() tries again */
         }
-        scn_server_begin_history_job(adopt->server);
+        adopt->server->has_check = true;
         submit(adopt, run_check, done_check);
+}
+
+/* Where nobody waits for it any longer. Again and again: SQLite forgets it where it has just begun. */
+static void give_up_check(struct scn_adopt *adopt)
+{
+        atomic_store(&adopt->is_given_up, true);
+        struct scn_journal *journal = atomic_load(&adopt->in_check);
+        if (journal != NULL) {
+                scn_journal_interrupt(journal);
+        }
+}
+
+/* The disk's time is not the sender's. */
+static void note_progress(struct scn_adopt *adopt)
+{
+        const uint64_t now_ms = scn_server_now_ms(adopt->server);
+        adopt->received += adopt->part_size;
+        adopt->progress_ms += now_ms - adopt->asked_ms;
+        if (adopt->received - adopt->progress >= SCN_FILE_PROGRESS_BYTES) {
+                adopt->progress = adopt->received;
+                adopt->progress_ms = now_ms;
+        }
 }
 
 static void done_write(struct scn_job *job)
@@ -313,7 +383,7 @@ static void done_write(struct scn_job *job)
                 end(adopt);
                 return;
         }
-        adopt->received += adopt->part_size;
+        note_progress(adopt);
         if (adopt->error == SCN_OK && adopt->is_last && adopt->received < adopt->bytes) {
                 adopt->error = SCN_E_RANGE;
         }
@@ -330,16 +400,24 @@ static void done_write(struct scn_job *job)
         scn_session_pump(session);
 }
 
+/* SCN_OK: the part fits. */
+static enum scn_error judge_part(const struct scn_adopt *adopt, const struct scn_message_adopt *message)
+{
+        if (message->part.size > adopt->bytes - adopt->received || (message->part.size == 0 && message->more)) {
+                return SCN_E_RANGE;
+        }
+        return adopt->server->is_low ? SCN_E_STORAGE_FULL : SCN_OK;
+}
+
 static void take_part(struct scn_adopt *adopt, const struct scn_message_adopt *message)
 {
         struct scn_session *session = adopt->session;
         uint8_t *part = scn_realloc(adopt->part, message->part.size > 0 ? message->part.size : 1);
-        adopt->heard_ms = scn_server_now_ms(adopt->server);
         adopt->is_last = !message->more;
         session->is_asking = true;
         adopt->part = part != NULL ? part : adopt->part;
-        if (part == NULL || message->part.size > adopt->bytes - adopt->received) {
-                adopt->error = part == NULL ? SCN_E_NO_MEMORY : SCN_E_RANGE;
+        adopt->error = part == NULL ? SCN_E_NO_MEMORY : judge_part(adopt, message);
+        if (adopt->error != SCN_OK) {
                 say_failed(adopt);
                 let_go(adopt); /* the session is just working off its inbox */
                 return;
@@ -349,12 +427,6 @@ static void take_part(struct scn_adopt *adopt, const struct scn_message_adopt *m
         }
         adopt->part_size = message->part.size;
         submit(adopt, run_write, done_write);
-}
-
-static void no_random(void *data, uint8_t *bytes, size_t size)
-{
-        (void)data;
-        memset(bytes, 0, size);
 }
 
 /* What can be known without the file; SCN_OK: it may come. */
@@ -371,11 +443,10 @@ static enum scn_error refuse(const struct scn_session *session, const struct scn
         if (message->document.size == 0 || message->document.size > SCN_STORAGE_FILE_NAME_BYTES_MAX) {
                 return SCN_E_BAD_NAME;
         }
-        if (session->room != NULL && session->room->name.size == message->document.size &&
-                memcmp(session->room->name.data, message->document.data, message->document.size) == 0) {
-                return SCN_E_OUT_OF_TURN; /* its own session would be ended before the answer */
+        if (is_own(session, message->document)) {
+                return SCN_E_OUT_OF_TURN;
         }
-        return SCN_OK;
+        return server->is_low ? SCN_E_STORAGE_FULL : SCN_OK;
 }
 
 static struct scn_adopt *begin(struct scn_session *session, const struct scn_message_adopt *message)
@@ -390,11 +461,14 @@ static struct scn_adopt *begin(struct scn_session *session, const struct scn_mes
         adopt->server = server;
         adopt->session = session;
         adopt->request = message->request;
-        adopt->number = session->number;
+        adopt->number = ++server->files_ever;
+        adopt->progress_ms = scn_server_now_ms(server);
+        atomic_init(&adopt->is_given_up, false);
+        atomic_init(&adopt->in_check, NULL);
         adopt->bytes = message->bytes;
         adopt->replaces = message->replace;
         adopt->now_us = (int64_t)options->utc_us(options->data);
-        adopt->options = (struct scn_document_options){.limits = options->limits, .random = no_random};
+        adopt->options = (struct scn_document_options){.limits = options->limits, .random = scn_document_no_random};
         adopt->next = server->adopts;
         server->adopts = adopt;
         server->adopts_count++;
@@ -433,6 +507,8 @@ void scn_adopt_forget(struct scn_session *session)
                 adopt->session = NULL;
                 if (!adopt->is_busy) {
                         end(adopt);
+                } else if (adopt->state == CHECKING) {
+                        give_up_check(adopt);
                 }
         }
 }
@@ -446,6 +522,8 @@ void scn_adopt_turn(struct scn_server *server)
                         place(adopt);
                 } else if (adopt->state == CHECKING && !adopt->is_busy) {
                         check(adopt);
+                } else if (adopt->state == CHECKING && is_over(adopt)) {
+                        give_up_check(adopt);
                 }
         }
 }
@@ -459,10 +537,13 @@ void scn_adopt_tick(struct scn_server *server)
                 if (is_over(adopt)) {
                         continue;
                 }
+                if (!scn_session_wants_input(adopt->session)) {
+                        adopt->progress_ms = now_ms; /* it is we who do not read */
+                }
                 if (adopt->state != RECEIVING && now_ms - adopt->told_ms >= TELL_MS) {
                         answer(adopt, false);
                 } else if (adopt->state == RECEIVING && !adopt->is_busy &&
-                        now_ms - adopt->heard_ms > SCN_NO_PROGRESS_MS) {
+                        now_ms - adopt->progress_ms > SCN_NO_PROGRESS_MS) {
                         adopt->error = SCN_E_SILENT;
                         fail(adopt);
                 }

@@ -41,6 +41,10 @@ static size_t place_of(const struct scn_steps *steps, scn_revision first)
 {
         size_t low = 0;
         size_t high = steps->all_count;
+        /* A new one goes behind all others, most of the time. */
+        if (high > 0 && steps->all[high - 1].first < first) {
+                return high;
+        }
         while (low < high) {
                 const size_t middle = low + (high - low) / 2;
                 if (steps->all[middle].first < first) {

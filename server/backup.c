@@ -146,6 +146,9 @@ static void done_step(struct scn_job *job)
                 end(stream);
                 return;
         }
+        if (!stream->is_copied && stream->server->is_low && stream->error == SCN_OK) {
+                stream->error = SCN_E_STORAGE_FULL;
+        }
         if (stream->error != SCN_OK) {
                 fail(stream);
                 end(stream);
@@ -206,7 +209,7 @@ bool scn_backup_start(struct scn_session *session, uint64_t request)
                 .session = session,
                 .request = request,
                 .name = copy,
-                .number = session->number,
+                .number = ++server->files_ever,
                 .part = part,
         };
         session->backup = stream;

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-/* What the storage counts for a transaction or a record beside its payloads (storage/FORMAT.md). */
-#define ROW_COST 64u
 /* Of an idle batch's memory, for each room: a turn of a few hundred edits. */
 #define SPARE_BYTES_MAX (512u << 10)
 /* Answers go out in pieces of about this size. */
@@ -185,10 +183,14 @@ static int64_t next_time(struct scn_batch *batch)
 static enum scn_error draft_transaction(struct scn_batch *batch, const struct scn_taken *taken,
         struct scn_changes *changes, const struct scn_entry *entry, size_t answer_size)
 {
-        struct scn_room *room = batch->room;
-        const struct scn_digests digests = scn_document_digests(room->document);
+        const struct scn_digests digests = scn_document_digests(batch->room->document);
+        if (!scn_grow((void **)&batch->drafts, &batch->drafts_capacity, sizeof *batch->drafts, batch->drafts_count + 1,
+                    SIZE_MAX)) {
+                return SCN_E_NO_MEMORY;
+        }
+        struct scn_draft *draft = &batch->drafts[batch->drafts_count];
         enum scn_error error = SCN_OK;
-        struct scn_draft draft = {
+        *draft = (struct scn_draft){
                 .revision = scn_changes_revision(changes),
                 .client = taken->session->client,
                 .number = taken->number,
@@ -200,40 +202,41 @@ static enum scn_error draft_transaction(struct scn_batch *batch, const struct sc
                 .answer_size = answer_size,
                 .records_first = batch->records_count,
         };
-        draft.author = put(batch, taken->session->author, draft.author_size, &error);
-        draft.hash = put(batch, &taken->hash, sizeof taken->hash, &error);
-        draft.digest = put(batch, &digests, sizeof digests, &error);
+        draft->author = put(batch, taken->session->author, draft->author_size, &error);
+        draft->hash = put(batch, &taken->hash, sizeof taken->hash, &error);
+        draft->digest = put(batch, &digests, sizeof digests, &error);
         if (error == SCN_OK) {
                 error = put_records(batch, taken, changes);
         }
-        draft.records_count = batch->records_count - draft.records_first;
-        if (error == SCN_OK &&
-                !scn_grow((void **)&batch->drafts, &batch->drafts_capacity, sizeof *batch->drafts,
-                        batch->drafts_count + 1, SIZE_MAX)) {
-                error = SCN_E_NO_MEMORY;
-        }
+        draft->records_count = batch->records_count - draft->records_first;
         if (error != SCN_OK) {
-                batch->records_count = draft.records_first;
+                batch->records_count = draft->records_first;
                 return error;
         }
-        draft.time_us = next_time(batch);
-        batch->drafts[batch->drafts_count++] = draft;
+        draft->time_us = next_time(batch);
+        batch->drafts_count++;
         batch->mask |= scn_changes_mask(changes);
         return SCN_OK;
 }
 
-static bool push_entry(struct scn_batch *batch, struct scn_entry entry)
+/* The next one, which counts once it is pushed. Filled where it stays, as is a draft: a copy of what was just written
+ * bit by bit would wait for it. NULL: no memory. */
+static struct scn_entry *begin_entry(struct scn_batch *batch, const struct scn_taken *taken, bool is_accepted)
 {
-        if (entry.answer_size == 0 ||
-                !scn_grow((void **)&batch->entries, &batch->entries_capacity, sizeof *batch->entries,
-                        batch->entries_count + 1, SIZE_MAX)) {
-                scn_free(entry.steps);
-                return false;
+        if (!scn_grow((void **)&batch->entries, &batch->entries_capacity, sizeof *batch->entries,
+                    batch->entries_count + 1, SIZE_MAX)) {
+                return NULL;
         }
-        batch->entries[batch->entries_count++] = entry;
-        entry.session->answers_due++;
-        entry.session->answers_bytes += entry.answer_size;
-        return true;
+        struct scn_entry *entry = &batch->entries[batch->entries_count];
+        *entry = (struct scn_entry){.session = taken->session, .number = taken->number, .is_accepted = is_accepted};
+        return entry;
+}
+
+static void push_entry(struct scn_batch *batch)
+{
+        const struct scn_entry *entry = &batch->entries[batch->entries_count++];
+        entry->session->answers_due++;
+        entry->session->answers_bytes += entry->answer_size;
 }
 
 /* Puts the frame of an answer with the others; false: no memory. */
@@ -254,15 +257,18 @@ static bool put_answer(struct scn_batch *batch, struct scn_slice payload, struct
 void scn_batch_add_refused(
         struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_refusal *refusal)
 {
-        struct scn_entry entry = {.session = taken->session, .number = taken->number, .answer = batch->answers.size};
+        struct scn_entry *entry = begin_entry(batch, taken, false);
         struct scn_shared_bytes *frame = scn_answer_encode_refused(taken->number, error, refusal);
-        if (frame != NULL && scn_buffer_append(&batch->answers, frame->bytes, frame->size) == SCN_OK) {
-                entry.answer_size = frame->size;
+        if (entry != NULL && frame != NULL) {
+                entry->answer = batch->answers.size;
+                entry->answer_size = frame->size;
         }
-        scn_shared_bytes_unref(frame);
-        if (!push_entry(batch, entry)) {
+        if (entry != NULL && frame != NULL && scn_buffer_append(&batch->answers, frame->bytes, frame->size) == SCN_OK) {
+                push_entry(batch);
+        } else {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }
+        scn_shared_bytes_unref(frame);
 }
 
 /* What the author can take back once this is published; noting it must not fail then. */
@@ -301,39 +307,35 @@ bool scn_batch_add(
         struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
         struct scn_document *document = batch->room->document;
-        struct scn_entry entry = {.session = taken->session, .number = taken->number, .is_accepted = true};
-        enum scn_error error = note_entry(batch, taken, changes, &entry);
-        if (error == SCN_OK && !put_answer(batch, answer, &entry)) {
+        struct scn_entry *entry = begin_entry(batch, taken, true);
+        enum scn_error error = entry == NULL ? SCN_E_NO_MEMORY : note_entry(batch, taken, changes, entry);
+        if (error == SCN_OK && !put_answer(batch, answer, entry)) {
                 error = SCN_E_NO_MEMORY;
         }
         if (error == SCN_OK) {
-                error = draft_transaction(batch, taken, changes, &entry, answer.size);
+                error = draft_transaction(batch, taken, changes, entry, answer.size);
         }
         if (error != SCN_OK) {
-                scn_free(entry.steps);
+                if (entry != NULL) {
+                        scn_free(entry->steps);
+                }
                 scn_document_take_back(document, changes);
                 scn_batch_add_refused(batch, taken, error, NULL);
                 return false;
         }
-        entry.changes = changes;
-        if (push_entry(batch, entry)) {
-                entry.author->is_pending = entry.author->is_pending || taken->steps_count > 0;
-                scn_live_note_applied(taken->session, edit_of(taken), changes);
-                return true;
-        }
-        /* It cannot be answered, so it must not have happened. */
-        batch->drafts_count--;
-        batch->records_count = batch->drafts[batch->drafts_count].records_first;
-        scn_document_take_back(document, changes);
-        scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
-        return false;
+        entry->changes = changes;
+        entry->author->is_pending = entry->author->is_pending || taken->steps_count > 0;
+        push_entry(batch);
+        scn_live_note_applied(taken->session, edit_of(taken), changes);
+        return true;
 }
 
 /* Nothing changed: there is only an answer. */
 void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *taken, struct scn_slice answer)
 {
-        struct scn_entry entry = {.session = taken->session, .is_accepted = true, .number = taken->number};
-        if (put_answer(batch, answer, &entry) && push_entry(batch, entry)) {
+        struct scn_entry *entry = begin_entry(batch, taken, true);
+        if (entry != NULL && put_answer(batch, answer, entry)) {
+                push_entry(batch);
                 scn_live_note_applied(taken->session, edit_of(taken), NULL);
         } else {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
@@ -499,8 +501,11 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
         }
         /* What an edit ends goes behind it, lest a node jumps back. */
         scn_live_publish(room, batch->mask);
-        scn_room_gather(room,
-                batch->bytes.size + batch->answers.size + ROW_COST * (batch->drafts_count + batch->records_count));
+        if (batch->drafts_count > 0) {
+                scn_room_gather(room,
+                        batch->bytes.size + batch->answers.size +
+                                SCN_JOURNAL_ROW_COST * (batch->drafts_count + batch->records_count));
+        }
 }
 
 /* What was surely not stored never happened: taken back, newest first, and refused. */

@@ -27,6 +27,8 @@
 #include "server/server.h"
 #include "storage/storage.h"
 
+#include <stdatomic.h>
+
 /* Limits of the core (told in the greeting where a client can meet them). */
 #define SCN_SESSIONS_MAX 4096u
 #define SCN_ROOMS_MAX 10000u
@@ -49,6 +51,7 @@
 #define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
 #define SCN_ADOPTS_MAX 4u  /* files that are being received: each has a part in memory and all of it on the disk */
 #define SCN_FILE_BYTES_MAX (UINT64_C(64) << 30) /* of such a file */
+#define SCN_FILE_PROGRESS_BYTES 65536u          /* of it, at least, in SCN_NO_PROGRESS_MS */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
 #define SCN_PING_S_MAX 3600u      /* of what a client may promise */
@@ -255,6 +258,12 @@ struct scn_room {
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
 };
 
+/* A name that a job under way may give to a document, or take from one. */
+struct scn_claim {
+        struct scn_claim *next; /* of the server */
+        struct scn_slice name;  /* borrowed */
+};
+
 struct scn_server {
         struct scn_server_options options;
         struct scn_storage *storage;
@@ -268,16 +277,23 @@ struct scn_server {
         uint32_t checkpoint_jobs_count;
         bool has_history_upkeep; /* one of the rooms */
         uint32_t backups_count;
+        uint64_t above_reserve;   /* so much more is free, as far as it is known */
+        bool was_low;             /* when it was last looked */
         bool is_low;              /* less of the disk is free than is to stay free: no edits for now */
         bool is_looking;          /* at how much is free: a job is under way */
         struct scn_adopt *adopts; /* list */
         uint32_t adopts_count;
-        uint64_t purge_at_ms; /* when the trash is looked through */
-        size_t output_bytes;  /* of all that is encoded and not sent, shared bytes counted once */
-        bool has_starved;     /* a session waits for that to become less */
-        uint64_t starved_at;  /* number of the session to begin with then */
-        size_t past_bytes;    /* of all rooms' documents of the past */
-        size_t input_bytes;   /* of all sessions */
+        uint64_t files_ever;      /* copies and files that came: each has a number of its own */
+        bool has_check;           /* of a file that came: a job is under way */
+        bool has_listing;         /* of all documents with their states: the same */
+        struct scn_claim *claims; /* list */
+        atomic_bool is_giving_up; /* is_stopping, for what workers read */
+        uint64_t purge_at_ms;     /* when the trash is looked through */
+        size_t output_bytes;      /* of all that is encoded and not sent, shared bytes counted once */
+        bool has_starved;         /* a session waits for that to become less */
+        uint64_t starved_at;      /* number of the session to begin with then */
+        size_t past_bytes;        /* of all rooms' documents of the past */
+        size_t input_bytes;       /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
         uint64_t completing_since_ms;
@@ -299,6 +315,13 @@ bool scn_server_claim_output_room(struct scn_server *server);
 bool scn_server_has_history_job(const struct scn_server *server);
 void scn_server_begin_history_job(struct scn_server *server);
 void scn_server_end_history_job(struct scn_server *server);
+/* Serves sessions of which one may have waited for a job to end. */
+void scn_server_pump(struct scn_server *server);
+/* While a job may make or move a document of this name, none is put in its place. The name is borrowed. */
+void scn_server_claim_name(struct scn_server *server, struct scn_claim *claim, struct scn_slice name);
+/* What is no claim of the server is passed over. */
+void scn_server_give_name_back(struct scn_server *server, const struct scn_claim *claim);
+bool scn_server_is_claimed(const struct scn_server *server, struct scn_slice name);
 
 /* --- session.c --- */
 /* Encodes and queues a message; a session that memory cannot serve ends. */
@@ -396,6 +419,8 @@ void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session
 void scn_batch_drop_spare(struct scn_room *room);
 
 /* --- upkeep.c --- */
+/* Whether it is down to the reserve, at once: before anybody is served. */
+void scn_server_look_at_disk(struct scn_server *server);
 /* About every second: what the disk needs now and then, a small piece at a time. */
 void scn_server_upkeep(struct scn_server *server);
 /* At the publish point: so many bytes were added to the journal. */

@@ -4,6 +4,7 @@
 #include "server/fork.h"
 
 #include "protocol/base/alloc.h"
+#include "server/adopt.h"
 #include "server/answers.h"
 #include "server/at.h"
 #include "server/author.h"
@@ -23,8 +24,9 @@ struct fork_job {
         struct scn_server *server;
         uint64_t session;
         uint64_t request;
-        struct scn_slice name; /* owned bytes, like at and to */
-        struct scn_slice at;   /* data == NULL: durable */
+        struct scn_claim claim; /* of to */
+        struct scn_slice name;  /* owned bytes, like at and to */
+        struct scn_slice at;    /* data == NULL: durable */
         struct scn_slice to;
         uint8_t author[AUTHOR_BYTES];
         uint32_t author_size;
@@ -217,6 +219,7 @@ static void run_fork(struct scn_job *base)
                 job->error = scn_journal_open(job->server->storage, job->name, &reading, &journal, &job->fault);
         }
         if (job->error == SCN_OK) {
+                scn_journal_let_give_up(journal, &job->server->is_giving_up);
                 job->error = make_source(job, journal, &source);
         }
         if (job->error == SCN_OK) {
@@ -261,6 +264,7 @@ static void done_fork(struct scn_job *base)
                 scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: fork: %s%s", (int)job->name.size,
                         (const char *)job->name.data, job->fault.text, job->damaged.text);
         }
+        scn_server_give_name_back(job->server, &job->claim);
         if (session != NULL) {
                 session->is_asking = false;
                 answer(session, job);
@@ -278,12 +282,6 @@ static bool copy_slice(struct scn_slice from, struct scn_slice *to)
         return from.data == NULL || scn_slice_copy(from, to);
 }
 
-static void no_random(void *data, uint8_t *bytes, size_t size)
-{
-        (void)data;
-        memset(bytes, 0, size);
-}
-
 static void set_up(struct fork_job *job, const struct scn_session *session, const struct scn_message_fork *message)
 {
         struct scn_server *server = session->server;
@@ -297,7 +295,7 @@ static void set_up(struct fork_job *job, const struct scn_session *session, cons
         job->durable = session->room->durable;
         job->uid = scn_uid_from_random(random);
         job->now_us = (int64_t)options->utc_us(options->data);
-        job->options = (struct scn_document_options){.limits = options->limits, .random = no_random};
+        job->options = (struct scn_document_options){.limits = options->limits, .random = scn_document_no_random};
         memcpy(job->author, session->author, session->author_size);
         job->author_size = session->author_size;
 }
@@ -312,6 +310,10 @@ bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *me
                 scn_session_fail(session, message->request, SCN_E_STORAGE_FULL, NULL);
                 return true;
         }
+        if (scn_adopt_is_replacing(server, message->to)) {
+                scn_session_fail(session, message->request, SCN_E_BUSY, "a document of that name is being replaced");
+                return true;
+        }
         struct fork_job *job = scn_alloc_zero(1, sizeof *job);
         if (job == NULL || !copy_slice(session->room->name, &job->name) || !copy_slice(message->at, &job->at) ||
                 !copy_slice(message->to, &job->to)) {
@@ -323,6 +325,7 @@ bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *me
         }
         set_up(job, session, message);
         session->is_asking = true;
+        scn_server_claim_name(server, &job->claim, job->to);
         scn_server_begin_history_job(server);
         server->options.submit(server->options.data, &job->job);
         return true;

@@ -130,6 +130,7 @@ struct manage_job {
         struct scn_server *server;
         uint64_t session; /* number: it may be gone when the job is done */
         uint64_t request;
+        struct scn_claim claims[2]; /* of name and to */
         enum manage_action action;
         struct scn_uid uids[2];
         int64_t now_us;
@@ -175,6 +176,9 @@ static enum scn_error list_documents(struct manage_job *manage)
                 return SCN_E_NO_MEMORY;
         }
         for (size_t i = 0; i < manage->list.count; i++) {
+                if (atomic_load(&manage->server->is_giving_up)) {
+                        return SCN_E_STOPPING;
+                }
                 look_into(storage, manage->list.entries[i].name, &manage->states[i]);
         }
         return SCN_OK;
@@ -265,8 +269,14 @@ static void answer_manage(struct scn_session *session, struct manage_job *manage
 static void done_manage(struct scn_job *job)
 {
         struct manage_job *manage = (struct manage_job *)job;
-        struct scn_session *session = scn_server_find_session(manage->server, manage->session);
-        manage->server->jobs_count--;
+        struct scn_server *server = manage->server;
+        struct scn_session *session = scn_server_find_session(server, manage->session);
+        const bool is_listing = manage->wants_states;
+        server->jobs_count--;
+        server->has_listing = server->has_listing && !is_listing;
+        for (int i = 0; i < 2; i++) {
+                scn_server_give_name_back(server, &manage->claims[i]);
+        }
         if (manage->room != NULL) {
                 manage->room->jobs_count--;
                 scn_room_tick(manage->room);
@@ -277,6 +287,18 @@ static void done_manage(struct scn_job *job)
                 scn_session_pump(session);
         }
         destroy_manage(manage);
+        if (is_listing) {
+                scn_server_pump(server); /* somebody may have waited for it to end */
+        }
+}
+
+/* A document that is open, or is about to have its place taken, stays where it is. */
+static bool is_in_use(struct scn_server *server, enum manage_action action, struct scn_slice name, struct scn_slice to)
+{
+        const struct scn_room *room =
+                action == MANAGE_DELETE || action == MANAGE_RENAME ? scn_server_find_room(server, name) : NULL;
+        return (room != NULL && !scn_room_is_unused(room)) || scn_adopt_is_replacing(server, name) ||
+                (action == MANAGE_RENAME && scn_adopt_is_replacing(server, to));
 }
 
 static void submit_manage(struct scn_session *session, uint64_t request, enum manage_action action,
@@ -286,7 +308,7 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
         const struct scn_server_options *options = &server->options;
         struct scn_room *room =
                 action == MANAGE_DELETE || action == MANAGE_RENAME ? scn_server_find_room(server, name) : NULL;
-        if ((room != NULL && !scn_room_is_unused(room)) || scn_adopt_is_replacing(server, name)) {
+        if (is_in_use(server, action, name, to)) {
                 scn_session_fail(session, request, SCN_E_BUSY, "the document is open");
                 return;
         }
@@ -314,6 +336,11 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
                 manage->room = room;
                 manage->journal = scn_room_retire(room);
         }
+        if (action != MANAGE_LIST) {
+                scn_server_claim_name(server, &manage->claims[0], manage->name);
+                scn_server_claim_name(server, &manage->claims[1], manage->to);
+        }
+        server->has_listing = server->has_listing || wants_states;
         server->jobs_count++;
         session->is_asking = true;
         options->submit(options->data, &manage->job);
@@ -388,10 +415,14 @@ static bool on_ping(struct scn_session *session, const struct scn_message *messa
         return true;
 }
 
+/* One that opens every file is enough at a time: batches need workers, too. */
 static bool on_documents(struct scn_session *session, const struct scn_message *message)
 {
         const struct scn_slice none = {NULL, 0};
         const struct scn_message_documents *documents = &message->as.documents;
+        if (documents->states && session->server->has_listing) {
+                return false;
+        }
         submit_manage(session, documents->request, MANAGE_LIST, none, none, documents->states);
         return true;
 }

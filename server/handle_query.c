@@ -12,6 +12,7 @@
 #include "server/live.h"
 #include "server/room_open.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -159,15 +160,6 @@ static void pack_floats(struct scn_packer *packer, uint32_t key, const float *fl
         scn_pack_floats(packer, floats, count);
 }
 
-static struct scn_trs decompose(const struct scn_affine *world)
-{
-        struct scn_affine64 wide;
-        for (int i = 0; i < 12; i++) {
-                wide.m[i] = (double)world->m[i];
-        }
-        return scn_transform_decompose(&wide, NULL);
-}
-
 /* What the nodes of one question have in common. */
 struct asked {
         const struct scn_document *document;
@@ -176,7 +168,38 @@ struct asked {
         uint64_t find_steps;
         uint64_t tell_steps;
         struct scn_paths paths;
+        struct scn_affine
+                decomposed; /* the world told last, and what it gave; at first no number, which none is like */
+        struct scn_trs trs;
 };
+
+static bool is_same_linear_part(const struct scn_affine *a, const struct scn_affine *b)
+{
+        for (size_t row = 0; row < 12; row += 4) {
+                if (memcmp(&a->m[row], &b->m[row], 3 * sizeof a->m[0]) != 0) {
+                        return false;
+                }
+        }
+        return true;
+}
+
+/* Rotation and scale depend on nothing but the linear part, which neighbours often have in common. */
+static void decompose(struct asked *asked, const struct scn_affine *world)
+{
+        struct scn_trs *trs = &asked->trs;
+        if (is_same_linear_part(world, &asked->decomposed)) {
+                for (size_t i = 0; i < 3; i++) {
+                        trs->t[i] = world->m[4 * i + 3];
+                }
+                return;
+        }
+        struct scn_affine64 wide;
+        for (int i = 0; i < 12; i++) {
+                wide.m[i] = (double)world->m[i];
+        }
+        *trs = scn_transform_decompose(&wide, NULL);
+        asked->decomposed = *world;
+}
 
 /* Nil where telling it would cost more steps than are left. */
 static void pack_path(struct scn_packer *packer, struct asked *asked, uint32_t slot)
@@ -211,7 +234,7 @@ static void pack_world(struct scn_packer *packer, struct asked *asked, const str
                 pack_error(packer, error);
                 return;
         }
-        const struct scn_trs trs = decompose(&located.world);
+        decompose(asked, &located.world);
         scn_affine_to_mat4(&located.world, matrix);
         scn_pack_map(packer, 6);
         scn_pack_uint(packer, 0);
@@ -219,9 +242,9 @@ static void pack_world(struct scn_packer *packer, struct asked *asked, const str
         scn_pack_uint(packer, 1);
         pack_path(packer, asked, located.slot);
         pack_floats(packer, 2, matrix, 16);
-        pack_floats(packer, 3, trs.t, 3);
-        pack_floats(packer, 4, trs.r, 4);
-        pack_floats(packer, 5, trs.s, 3);
+        pack_floats(packer, 3, asked->trs.t, 3);
+        pack_floats(packer, 4, asked->trs.r, 4);
+        pack_floats(packer, 5, asked->trs.s, 3);
 }
 
 void scn_query_world(
@@ -231,7 +254,13 @@ void scn_query_world(
         struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
         const uint32_t count = scn_unpack_array(&nodes);
         const uint64_t steps_max = scn_document_limits(document)->path_steps_max;
-        struct asked asked = {document, &message->relative, steps_max, steps_max, {.depth = 0}};
+        struct asked asked = {
+                .document = document,
+                .relative = &message->relative,
+                .find_steps = steps_max,
+                .tell_steps = steps_max,
+                .decomposed = {{NAN}},
+        };
         uint32_t gathered = 0;
         if (count > WORLD_NODES_MAX) {
                 scn_answers_fail(answers, SCN_E_TOO_LARGE);

@@ -35,7 +35,12 @@ const char *scn_history_cause(uint32_t cause)
 static enum scn_error open_past(struct scn_history_job *job, struct scn_journal **journal_out)
 {
         const struct scn_journal_options reading = {.mode = SCN_JOURNAL_READ};
-        return scn_journal_open(job->server->storage, job->name, &reading, journal_out, &job->fault);
+        const enum scn_error error =
+                scn_journal_open(job->server->storage, job->name, &reading, journal_out, &job->fault);
+        if (error == SCN_OK) {
+                scn_journal_let_give_up(*journal_out, &job->server->is_giving_up);
+        }
+        return error;
 }
 
 enum scn_error scn_history_restore(struct scn_history_job *job, struct scn_journal *journal, scn_revision revision,
@@ -193,15 +198,9 @@ static void done_history(struct scn_job *base)
                 session->answers_due--;
                 scn_answers_send(&job->answers, session, job->fault.text[0] != '\0' ? job->fault.text : NULL);
         }
-        scn_past_return(scn_server_find_room(job->server, job->name), &job->loan);
+        scn_past_return(job->server, scn_server_find_room(job->server, job->name), &job->loan);
         scn_server_end_history_job(job->server);
         destroy_job(job);
-}
-
-static void no_random(void *data, uint8_t *bytes, size_t size)
-{
-        (void)data;
-        memset(bytes, 0, size);
 }
 
 /* A node of the past may be named by uid only; a path or id is one of now. */
@@ -270,7 +269,8 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         job->job = (struct scn_job){.run = run_history, .done = done_history};
         job->server = server;
         job->session = session->number;
-        job->options = (struct scn_document_options){.limits = server->options.limits, .random = no_random};
+        job->options =
+                (struct scn_document_options){.limits = server->options.limits, .random = scn_document_no_random};
         if (at_of(message).data != NULL) {
                 scn_past_lend(session->room, scn_at_revision(at_of(message)), &job->loan);
         }

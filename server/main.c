@@ -89,6 +89,7 @@ int main(int argc, char **argv)
         /* A peer that is gone is an error of write(); a terminal that is closed does not stop the daemon. */
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGHUP, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk */
         scn_alloc_keep_little();
         return run(&config);
 }

@@ -26,9 +26,40 @@ static uint64_t budget(const struct scn_server *server)
 
 /* --- Documents of the past --- */
 
-static void destroy(struct scn_past *past)
+struct discard_job {
+        struct scn_job job;
+        struct scn_server *server;
+        struct scn_document *document;
+};
+
+static void run_discard(struct scn_job *base)
 {
-        scn_document_destroy(past->document);
+        scn_document_destroy(((struct discard_job *)base)->document);
+}
+
+static void done_discard(struct scn_job *base)
+{
+        ((struct discard_job *)base)->server->jobs_count--;
+        scn_free(base);
+}
+
+void scn_memory_discard(struct scn_server *server, struct scn_document *document)
+{
+        const bool is_large = document != NULL && scn_document_nodes_count(document) > SCN_DISCARD_NODES;
+        struct discard_job *job = is_large ? scn_alloc_zero(1, sizeof *job) : NULL;
+        if (job == NULL) {
+                scn_document_destroy(document);
+                return;
+        }
+        *job = (struct discard_job){
+                .job = {.run = run_discard, .done = done_discard}, .server = server, .document = document};
+        server->jobs_count++;
+        server->options.submit(server->options.data, &job->job);
+}
+
+static void destroy(struct scn_server *server, struct scn_past *past)
+{
+        scn_memory_discard(server, past->document);
         scn_free(past);
 }
 
@@ -46,7 +77,7 @@ static void drop(struct scn_room *room, struct scn_past **at)
         struct scn_past *past = take_out(room, at);
         past->is_dropped = true;
         if (past->users == 0) {
-                destroy(past);
+                destroy(room->server, past);
         }
 }
 
@@ -195,14 +226,14 @@ static void keep(struct scn_room *room, struct scn_past_loan *loan)
         loan->made = NULL;
 }
 
-void scn_past_return(struct scn_room *room, struct scn_past_loan *loan)
+void scn_past_return(struct scn_server *server, struct scn_room *room, struct scn_past_loan *loan)
 {
         const bool is_there = room != NULL && room->epoch == loan->epoch && room->state == SCN_ROOM_OPEN;
         for (size_t i = 0; i < loan->lent_count; i++) {
                 struct scn_past *past = loan->lent[i];
                 past->users--;
                 if (past->is_dropped && past->users == 0) {
-                        destroy(past);
+                        destroy(server, past);
                 } else if (is_there) {
                         past->used_ms = scn_server_now_ms(room->server);
                 }
@@ -210,8 +241,8 @@ void scn_past_return(struct scn_room *room, struct scn_past_loan *loan)
         if (is_there && loan->made != NULL && loan->drops_count == room->past_drops_count) {
                 keep(room, loan);
         }
-        scn_document_destroy(loan->made);
-        scn_document_destroy(loan->base);
+        scn_memory_discard(server, loan->made);
+        scn_memory_discard(server, loan->base);
         *loan = (struct scn_past_loan){.epoch = 0};
 }
 

@@ -20,6 +20,7 @@
 #define SCN_PAST_IDLE_MS 60000u
 /* A document is led on over at most so many revisions; farther away, the next checkpoint may be nearer. */
 #define SCN_PAST_LEAD_MAX 4096u
+#define SCN_DISCARD_NODES 2000u                  /* freed on the loop, at most: some 0.2 ms */
 #define SCN_MEMORY_BYTES_MAX ((uint64_t)4 << 30) /* of all documents, if the host says nothing else */
 
 struct scn_past;
@@ -43,12 +44,14 @@ const struct scn_document *scn_past_find(const struct scn_past_loan *loan, scn_r
 /* On the worker: `document` was made for the question, and is the loan's from now on. */
 void scn_past_keep(struct scn_past_loan *loan, struct scn_document *document);
 /* On the loop: the question is answered. `room`: the one it was lent from, by name; NULL: it is gone. */
-void scn_past_return(struct scn_room *room, struct scn_past_loan *loan);
+void scn_past_return(struct scn_server *server, struct scn_room *room, struct scn_past_loan *loan);
 /* The room's documents of the past go; those that are being read, as soon as they are not. */
 void scn_past_drop(struct scn_room *room);
 /* Those that nobody has asked for in a while. */
 void scn_past_tick(struct scn_room *room);
 
+/* On the loop: a document that nobody needs any more. A large one is freed by a worker, for it takes a while. */
+void scn_memory_discard(struct scn_server *server, struct scn_document *document);
 /* Whether one more document may be opened; makes room for it if that can be done. */
 bool scn_memory_claim(struct scn_server *server);
 

@@ -172,6 +172,11 @@ bool scn_record_join(struct scn_record_field *field, const struct scn_record_fie
         if (next->writer != step || !is_same(field->after, next->before)) {
                 return false;
         }
+        /* A property that was taken away meanwhile: a removal of the node does not remember by whom, so that an undo
+         * of the whole may find less in its way than one of the parts. */
+        if (field->kind == SCN_OP_SET && field->after.size == 1 && field->after.data[0] == 0xc0) {
+                return false;
+        }
         field->after = next->after;
         return true;
 }

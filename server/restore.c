@@ -152,12 +152,6 @@ static void done_restore(struct scn_job *base)
         }
 }
 
-static void no_random(void *data, uint8_t *bytes, size_t size)
-{
-        (void)data;
-        memset(bytes, 0, size);
-}
-
 /* Takes the session's restore along. False: out of memory; it has stayed. */
 static bool submit(struct scn_session *session, const struct scn_message_restore *message, struct scn_uid node)
 {
@@ -177,7 +171,8 @@ static bool submit(struct scn_session *session, const struct scn_message_restore
         job->server = server;
         job->session = session->number;
         job->node = node;
-        job->options = (struct scn_document_options){.limits = server->options.limits, .random = no_random};
+        job->options =
+                (struct scn_document_options){.limits = server->options.limits, .random = scn_document_no_random};
         job->restore = restore;
         session->restore = NULL;
         session->is_asking = true;

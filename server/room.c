@@ -424,7 +424,7 @@ static void destroy_room(struct scn_room *room)
         SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL &&
                 room->history_upkeep == NULL);
         scn_past_drop(room);
-        scn_document_destroy(room->document);
+        scn_memory_discard(server, room->document);
         scn_observable_destroy(room->published);
         scn_batch_drop_spare(room);
         scn_live_destroy(room->live);

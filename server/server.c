@@ -49,6 +49,9 @@ enum scn_error scn_server_create(
                 scn_free(server);
                 return error;
         }
+        scn_storage_keep_free(server->storage, options->reserve_bytes);
+        scn_server_look_at_disk(server);
+        atomic_init(&server->is_giving_up, false);
         *server_out = server;
         return SCN_OK;
 }
@@ -132,9 +135,40 @@ void scn_server_end_history_job(struct scn_server *server)
 {
         server->jobs_count--;
         server->history_jobs_count--;
+        scn_server_pump(server);
+}
+
+void scn_server_pump(struct scn_server *server)
+{
         for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
                 scn_session_pump(session);
         }
+}
+
+void scn_server_claim_name(struct scn_server *server, struct scn_claim *claim, struct scn_slice name)
+{
+        *claim = (struct scn_claim){.next = server->claims, .name = name};
+        server->claims = claim;
+}
+
+void scn_server_give_name_back(struct scn_server *server, const struct scn_claim *claim)
+{
+        struct scn_claim **at = &server->claims;
+        while (*at != NULL && *at != claim) {
+                at = &(*at)->next;
+        }
+        if (*at != NULL) {
+                *at = claim->next;
+        }
+}
+
+bool scn_server_is_claimed(const struct scn_server *server, struct scn_slice name)
+{
+        const struct scn_claim *claim = server->claims;
+        while (claim != NULL && !scn_slice_equal(claim->name, name)) {
+                claim = claim->next;
+        }
+        return claim != NULL;
 }
 
 void scn_server_turn(struct scn_server *server)
@@ -218,12 +252,14 @@ void scn_server_tick(struct scn_server *server)
 void scn_server_stop(struct scn_server *server)
 {
         server->is_stopping = true;
+        atomic_store(&server->is_giving_up, true);
         struct scn_room *next = NULL;
         for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
                 if (session->room == NULL || session->room->batch == NULL) {
                         scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
                 }
         }
+        scn_adopt_turn(server);
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
                 next = room->next;
                 scn_room_tick(room);

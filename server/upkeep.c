@@ -41,7 +41,8 @@ struct scn_checkpoint_job {
         struct scn_document_options options;
         int64_t now_us;
         uint64_t began_ms;
-        uint64_t gathered_bytes; /* when it began */
+        uint64_t gathered_bytes;
+        uint64_t memory_bytes; /* of the document that it was made of */ /* when it began */
         atomic_bool is_cancelled;
         uint64_t bytes; /* of the checkpoint */
         scn_revision revision;
@@ -135,6 +136,7 @@ static void run_checkpoint(struct scn_job *base)
         if (job->error == SCN_OK && job->revision > 0) {
                 job->error = thin(job, journal);
         }
+        job->memory_bytes = job->error == SCN_OK ? scn_document_bytes(document) : 0;
         scn_document_destroy(document);
         scn_journal_close(journal);
 }
@@ -148,6 +150,8 @@ static void done_checkpoint(struct scn_job *base)
         if (job->revision > 0) {
                 room->checkpoint_bytes = job->bytes;
                 room->gathered_bytes -= job->gathered_bytes;
+                room->memory_bytes =
+                        job->memory_bytes > 0 ? job->memory_bytes + room->gathered_bytes : room->memory_bytes;
                 room->has_damaged_checkpoint = false;
                 const uint64_t now_ms = scn_server_now_ms(room->server);
                 room->checkpoint_retry_ms = now_ms + REST * (now_ms - job->began_ms);
@@ -218,10 +222,95 @@ void scn_room_cancel_checkpoint(struct scn_room *room)
         }
 }
 
+/* --- The reserve --- */
+
+struct look_job {
+        struct scn_job job;
+        struct scn_server *server;
+        uint64_t free_bytes;
+        enum scn_error error;
+};
+
+static void run_look(struct scn_job *base)
+{
+        struct look_job *job = (struct look_job *)base;
+        job->error = scn_storage_free_bytes(job->server->storage, &job->free_bytes, NULL);
+}
+
+static void note_free(struct scn_server *server, enum scn_error error, uint64_t free_bytes)
+{
+        const unsigned long long free_mib = free_bytes >> 20;
+        const unsigned long long reserve_mib = server->options.reserve_bytes >> 20;
+        /* If it cannot be known, what is written will tell. */
+        const bool is_low = error == SCN_OK && free_bytes < server->options.reserve_bytes;
+        server->above_reserve = error != SCN_OK ? UINT64_MAX : is_low ? 0 : free_bytes - server->options.reserve_bytes;
+        server->is_low = is_low;
+        if (is_low != server->was_low) {
+                server->was_low = is_low;
+                scn_server_log(server, is_low ? SCN_LOG_ERROR : SCN_LOG_INFO,
+                        is_low ? "disk: %llu MiB are free, less than the reserve of %llu MiB: no edits for now"
+                               : "disk: %llu MiB are free, the reserve is %llu MiB: edits are taken again",
+                        free_mib, reserve_mib);
+        }
+}
+
+static void done_look(struct scn_job *base)
+{
+        struct look_job *job = (struct look_job *)base;
+        job->server->jobs_count--;
+        job->server->is_looking = false;
+        note_free(job->server, job->error, job->free_bytes);
+        scn_free(job);
+}
+
+void scn_server_look_at_disk(struct scn_server *server)
+{
+        uint64_t free_bytes = 0;
+        if (server->options.reserve_bytes > 0) {
+                const enum scn_error error = scn_storage_free_bytes(server->storage, &free_bytes, NULL);
+                note_free(server, error, free_bytes);
+        }
+}
+
+/* At each tick: what other programs write counts, too. */
+static void look(struct scn_server *server)
+{
+        const struct scn_server_options *options = &server->options;
+        if (options->reserve_bytes == 0 || server->is_looking) {
+                return;
+        }
+        struct look_job *job = scn_alloc_zero(1, sizeof *job);
+        if (job == NULL) {
+                return; /* later */
+        }
+        *job = (struct look_job){.job = {.run = run_look, .done = done_look}, .server = server};
+        server->is_looking = true;
+        server->jobs_count++;
+        options->submit(options->data, &job->job);
+}
+
+/* What a commit takes of the disk at most, about: the rows in the file, in the write-ahead file, and pages around
+ * them. */
+#define COMMIT_COST(bytes) (4 * (bytes) + (64u << 10))
+
+/* Between two looks at the disk: where what was written may have reached the reserve, no edit is taken until the next
+ * look, which comes at once. */
+static void spend(struct scn_server *server, uint64_t bytes)
+{
+        const uint64_t cost = COMMIT_COST(bytes);
+        const bool has_enough = server->options.reserve_bytes == 0 || server->above_reserve > cost;
+        server->above_reserve -= has_enough && server->options.reserve_bytes != 0 ? cost : 0;
+        if (!has_enough && !server->is_low) {
+                server->is_low = true;
+                look(server);
+        }
+}
+
 void scn_room_gather(struct scn_room *room, uint64_t bytes)
 {
         room->gathered_bytes += bytes;
-        room->memory_bytes += bytes; /* a document grows by no more than its journal */
+        room->memory_bytes += bytes; /* a document grows by no more than its journal; a checkpoint tells */
+        spend(room->server, bytes);
         (void)scn_room_checkpoint(room, false);
 }
 
@@ -405,58 +494,6 @@ static void purge(struct scn_server *server)
                 .now_us = (int64_t)options->utc_us(options->data),
         };
         server->purge_at_ms = scn_server_now_ms(server) + DAY_MS;
-        server->jobs_count++;
-        options->submit(options->data, &job->job);
-}
-
-/* --- The reserve --- */
-
-struct look_job {
-        struct scn_job job;
-        struct scn_server *server;
-        uint64_t free_bytes;
-        enum scn_error error;
-};
-
-static void run_look(struct scn_job *base)
-{
-        struct look_job *job = (struct look_job *)base;
-        job->error = scn_storage_free_bytes(job->server->storage, &job->free_bytes, NULL);
-}
-
-static void done_look(struct scn_job *base)
-{
-        struct look_job *job = (struct look_job *)base;
-        struct scn_server *server = job->server;
-        const unsigned long long free_mib = job->free_bytes >> 20;
-        const unsigned long long reserve_mib = server->options.reserve_bytes >> 20;
-        server->jobs_count--;
-        server->is_looking = false;
-        /* If it cannot be known, what is written will tell. */
-        const bool is_low = job->error == SCN_OK && job->free_bytes < server->options.reserve_bytes;
-        if (is_low != server->is_low) {
-                server->is_low = is_low;
-                scn_server_log(server, is_low ? SCN_LOG_ERROR : SCN_LOG_INFO,
-                        is_low ? "disk: %llu MiB are free, less than the reserve of %llu MiB: no edits for now"
-                               : "disk: %llu MiB are free, the reserve is %llu MiB: edits are taken again",
-                        free_mib, reserve_mib);
-        }
-        scn_free(job);
-}
-
-/* At each tick: what other programs write counts, too. */
-static void look(struct scn_server *server)
-{
-        const struct scn_server_options *options = &server->options;
-        if (options->reserve_bytes == 0 || server->is_looking) {
-                return;
-        }
-        struct look_job *job = scn_alloc_zero(1, sizeof *job);
-        if (job == NULL) {
-                return; /* later */
-        }
-        *job = (struct look_job){.job = {.run = run_look, .done = done_look}, .server = server};
-        server->is_looking = true;
         server->jobs_count++;
         options->submit(options->data, &job->job);
 }

@@ -20,21 +20,10 @@ struct scn_adoption {
         int fd; /* -1: opened as a journal, or closed for an error */
         uint64_t bytes;
         uint64_t received;
+        bool has_promise; /* of what has not been received */
         char draft[32];
         bool has_file; /* the draft is ours to remove */
 };
-
-/* Whoever edits needs the disk more than whoever brings a file. */
-static enum scn_error check_room(const struct scn_storage *storage, uint64_t bytes, struct scn_storage_fault *fault)
-{
-        uint64_t free_bytes;
-        enum scn_error error = scn_storage_free_bytes(storage, &free_bytes, fault);
-
-        if (error == SCN_OK && (free_bytes < SCN_COPY_RESERVE_BYTES || bytes > free_bytes - SCN_COPY_RESERVE_BYTES))
-                error = scn_fault_set(fault, SCN_E_STORAGE_FULL, 0, 0,
-                        "the file has %" PRIu64 " MiB, and beside it 16 MiB must stay free", bytes >> 20);
-        return error;
-}
 
 static enum scn_error make_file(struct scn_adoption *adoption, uint64_t number, struct scn_storage_fault *fault)
 {
@@ -56,7 +45,8 @@ enum scn_error scn_adoption_create(const struct scn_storage *storage, uint64_t n
         if (adoption == NULL)
                 return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
         *adoption = (struct scn_adoption){.storage = storage, .fd = -1, .bytes = bytes};
-        enum scn_error error = check_room(storage, bytes, fault);
+        enum scn_error error = scn_storage_promise(storage, bytes, fault);
+        adoption->has_promise = error == SCN_OK;
         if (error == SCN_OK)
                 error = make_file(adoption, number, fault);
         if (error != SCN_OK) {
@@ -80,6 +70,7 @@ enum scn_error scn_adoption_write(struct scn_adoption *adoption, struct scn_slic
                 at += (uint32_t)count;
         }
         adoption->received += part.size;
+        scn_storage_take_promise_back(adoption->storage, part.size);
         return SCN_OK;
 }
 
@@ -118,6 +109,8 @@ void scn_adoption_destroy(struct scn_adoption *adoption)
                 return;
         if (adoption->fd >= 0)
                 close(adoption->fd);
+        if (adoption->has_promise)
+                scn_storage_take_promise_back(adoption->storage, adoption->bytes - adoption->received);
         if (adoption->has_file)
                 scn_file_remove_database(adoption->storage->directory_fd, adoption->draft);
         scn_free(adoption);

@@ -18,9 +18,10 @@ struct scn_copy {
         const struct scn_storage *storage;
         struct scn_journal *journal; /* owned until it is complete, like backup */
         struct scn_backup *backup;
-        bool has_room; /* asked, once it was known how large it gets */
-        bool has_name; /* the file under path is ours */
-        int fd;        /* -1: not complete */
+        bool has_room;     /* asked */
+        uint64_t promised; /* bytes that are still to be written */
+        bool has_name;     /* the file under path is ours */
+        int fd;            /* -1: not complete */
         uint64_t bytes;
         char path[SCN_STORAGE_PATH_SIZE];
 };
@@ -52,16 +53,19 @@ enum scn_error scn_copy_create(const struct scn_storage *storage, struct scn_sli
         return SCN_OK;
 }
 
-/* Whoever edits needs the disk more than whoever wants a copy. */
+/* How large it gets is known once it has begun. */
 static enum scn_error check_room(struct scn_copy *copy, uint64_t left, struct scn_storage_fault *fault)
 {
-        uint64_t free_bytes;
-        enum scn_error error = scn_storage_free_bytes(copy->storage, &free_bytes, fault);
+        enum scn_error error = SCN_OK;
 
-        if (error == SCN_OK && free_bytes < left + SCN_COPY_RESERVE_BYTES)
-                error = scn_fault_set(fault, SCN_E_STORAGE_FULL, 0, 0,
-                        "a copy of the document needs %" PRIu64 " MiB more, and 16 MiB must stay free", left >> 20);
-        copy->has_room = error == SCN_OK;
+        if (!copy->has_room) {
+                error = scn_storage_promise(copy->storage, left, fault);
+                copy->has_room = error == SCN_OK;
+                copy->promised = copy->has_room ? left : 0;
+        } else if (left < copy->promised) {
+                scn_storage_take_promise_back(copy->storage, copy->promised - left);
+                copy->promised = left;
+        }
         return error;
 }
 
@@ -91,7 +95,7 @@ enum scn_error scn_copy_step(struct scn_copy *copy, uint64_t bytes, uint64_t *le
         SCN_ASSERT(copy->backup != NULL);
         enum scn_error error = scn_backup_step(copy->backup, bytes, left_out, fault);
 
-        if (error == SCN_OK && !copy->has_room)
+        if (error == SCN_OK)
                 error = check_room(copy, *left_out, fault);
         if (error == SCN_OK && *left_out == 0)
                 error = complete(copy, fault);
@@ -128,6 +132,7 @@ void scn_copy_destroy(struct scn_copy *copy)
                 return;
         if (copy->has_name)
                 unlink(copy->path);
+        scn_storage_take_promise_back(copy->storage, copy->promised);
         scn_backup_destroy(copy->backup);
         scn_journal_close(copy->journal);
         if (copy->fd >= 0)

@@ -17,6 +17,8 @@
 #define BUSY_PAUSE_FIRST_US 100u
 #define BUSY_PAUSE_LAST_US 5000u
 #define WAL_PAGES 1000u
+/* Steps of SQLite's own machine, between two looks at whether it is still wanted. */
+#define GIVE_UP_STEPS 1000
 /* An append waits for upkeep itself, and upkeep asks for the file to be cut, at so many times the pages. */
 #define WAL_PAGES_FACTOR 4u
 #define PAGE_BYTES 4096
@@ -78,6 +80,8 @@ static enum scn_error map_code(struct scn_database *database, int code)
         case SQLITE_MISMATCH:
         case SQLITE_TOOBIG:
                 return SCN_E_CORRUPT;
+        case SQLITE_INTERRUPT:
+                return SCN_E_STOPPING;
         case SQLITE_IOERR:
         case SQLITE_CANTOPEN:
                 return is_disk_full(system_reason(database, code)) ? SCN_E_STORAGE_FULL : SCN_E_STORAGE_FAILED;
@@ -125,6 +129,22 @@ static int on_busy(void *data, int count)
         nanosleep(&pause, NULL);
         database->busy_waited_us += pause_us;
         return 1;
+}
+
+static bool is_given_up(const struct scn_database *database)
+{
+        return database->is_given_up != NULL && atomic_load_explicit(database->is_given_up, memory_order_relaxed);
+}
+
+static int on_progress(void *data)
+{
+        return is_given_up(data);
+}
+
+void scn_database_let_give_up(struct scn_database *database, atomic_bool *is_given_up)
+{
+        database->is_given_up = is_given_up;
+        sqlite3_progress_handler(database->handle, GIVE_UP_STEPS, on_progress, database);
 }
 
 static int on_wal(void *data, sqlite3 *handle, const char *name, int frames)
@@ -272,30 +292,42 @@ static enum scn_error settle_wal(struct scn_database *database, struct scn_stora
         return database->is_unsettled ? scn_database_map(database, code, fault) : SCN_OK;
 }
 
-static int64_t ask_number(struct scn_database *database, const char *sql)
+/* The first column of a query's only row. */
+static enum scn_error ask_number(
+        struct scn_database *database, const char *sql, int64_t *number_out, struct scn_storage_fault *fault)
 {
         sqlite3_stmt *statement;
-        int64_t number = -1;
+        int code = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
 
-        if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) != SQLITE_OK)
-                return -1;
-        if (sqlite3_step(statement) == SQLITE_ROW)
-                number = sqlite3_column_int64(statement, 0);
+        if (code == SQLITE_OK) {
+                code = sqlite3_step(statement);
+                *number_out = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+        }
+        const enum scn_error error = code == SQLITE_ROW ? SCN_OK : scn_database_map(database, code, fault);
         sqlite3_finalize(statement);
-        return number;
+        return error;
 }
 
 /* Inside a read transaction, so that nobody moves pages meanwhile without leaving others in the write-ahead file. */
 static enum scn_error check_size(struct scn_database *database, struct scn_storage_fault *fault)
 {
-        const int64_t page_bytes = ask_number(database, "PRAGMA page_size");
-        const int64_t pages = ask_number(database, "PRAGMA page_count");
+        int64_t objects, page_bytes = 0, pages = 0, is_utf8 = 0;
         struct stat status;
+        /* A transaction begins with the first look into the file. */
+        enum scn_error error = ask_number(database, "SELECT count(*) FROM sqlite_schema", &objects, fault);
 
+        if (error == SCN_OK)
+                error = ask_number(database, "PRAGMA page_size", &page_bytes, fault);
+        if (error == SCN_OK)
+                error = ask_number(database, "PRAGMA page_count", &pages, fault);
+        if (error == SCN_OK)
+                error = ask_number(database, "SELECT encoding = 'UTF-8' FROM pragma_encoding", &is_utf8, fault);
+        if (error != SCN_OK)
+                return error;
         if (page_bytes != PAGE_BYTES)
                 return scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: its pages do not have %d bytes",
                         scn_database_name(database), PAGE_BYTES);
-        if (ask_number(database, "SELECT encoding = 'UTF-8' FROM pragma_encoding") != 1)
+        if (is_utf8 == 0)
                 return scn_fault_set(
                         fault, SCN_E_CORRUPT, 0, 0, "%s: its texts are not UTF-8", scn_database_name(database));
         if (stat(database->path, &status) < 0)
@@ -313,10 +345,7 @@ enum scn_error scn_database_check_size(struct scn_database *database, struct scn
 
         if (error != SCN_OK)
                 return error;
-        /* A transaction begins with the first look into the file. */
-        error = ask_number(database, "SELECT count(*) FROM sqlite_schema") < 0
-                ? scn_database_map(database, sqlite3_errcode(database->handle), fault)
-                : check_size(database, fault);
+        error = check_size(database, fault);
         scn_database_end_read(database);
         return error;
 }
@@ -492,6 +521,8 @@ bool scn_database_column_uid(sqlite3_stmt *statement, int column, struct scn_uid
 
 enum scn_error scn_database_begin_read(struct scn_database *database, struct scn_storage_fault *fault)
 {
+        if (is_given_up(database))
+                return scn_fault_set(fault, SCN_E_STOPPING, 0, 0, "nobody waits for it any longer");
         SCN_ASSERT(sqlite3_get_autocommit(database->handle) != 0); /* a backup is being made from the handle */
         return scn_database_execute(database, SCN_STATEMENT_BEGIN_READ, fault);
 }

@@ -152,10 +152,11 @@ struct scn_database {
         char path[4096 + 256]; /* for the faults, and for what lies beside it */
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
         bool is_writer;
-        bool has_no_verdict; /* a commit failed without verdict: nothing more is written here */
-        bool is_unsettled;   /* the disk was too full for what stood in the write-ahead file at opening */
-        bool is_impatient;   /* locks are not waited for */
-        bool had_wrong_size; /* when it was opened; the upgrade that followed may have cut it */
+        bool has_no_verdict;      /* a commit failed without verdict: nothing more is written here */
+        bool is_unsettled;        /* the disk was too full for what stood in the write-ahead file at opening */
+        bool is_impatient;        /* locks are not waited for */
+        bool had_wrong_size;      /* when it was opened; the upgrade that followed may have cut it */
+        atomic_bool *is_given_up; /* borrowed; NULL: nobody asks */
         uint32_t busy_timeout_ms;
         uint64_t busy_waited_us; /* for the lock that is waited for now */
         uint32_t wal_pages;      /* wanted */
@@ -178,6 +179,8 @@ SCN_NODISCARD enum scn_error scn_database_open(struct scn_database *database, co
         enum scn_database_kind kind, const struct scn_journal_options *options, bool may_create,
         struct scn_storage_fault *fault);
 void scn_database_finish(struct scn_database *database);
+/* scn_journal_let_give_up(). */
+void scn_database_let_give_up(struct scn_database *database, atomic_bool *is_given_up);
 
 /* The file's name without the directories before it, which are nobody's business who asks from afar. */
 const char *scn_database_name(const struct scn_database *database);

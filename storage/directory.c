@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +145,11 @@ enum scn_error scn_storage_open(const char *path, struct scn_storage **storage_o
         if (storage == NULL)
                 return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
         storage->directory_fd = storage->trash_fd = storage->lock_fd = -1;
-        const enum scn_error error = open_directory(path, storage, fault);
+        storage->keep_free = SCN_COPY_RESERVE_BYTES;
+        storage->promised = scn_alloc_zero(1, sizeof *storage->promised);
+        const enum scn_error error = storage->promised != NULL
+                ? open_directory(path, storage, fault)
+                : scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
         if (error != SCN_OK) {
                 scn_storage_close(storage);
                 return error;
@@ -163,6 +168,7 @@ void scn_storage_close(struct scn_storage *storage)
                 close(storage->lock_fd);
         if (storage->directory_fd >= 0)
                 close(storage->directory_fd);
+        scn_free(storage->promised);
         scn_free(storage);
 }
 
@@ -175,6 +181,37 @@ enum scn_error scn_storage_free_bytes(
                 return scn_fault_set_errno(fault, errno, "measure the file system of", scn_storage_base_name(storage));
         *bytes_out = (uint64_t)status.f_bavail * status.f_frsize;
         return SCN_OK;
+}
+
+void scn_storage_keep_free(struct scn_storage *storage, uint64_t bytes)
+{
+        storage->keep_free = bytes > SCN_COPY_RESERVE_BYTES ? bytes : SCN_COPY_RESERVE_BYTES;
+}
+
+enum scn_error scn_storage_promise(const struct scn_storage *storage, uint64_t bytes, struct scn_storage_fault *fault)
+{
+        const uint64_t most = UINT64_MAX >> 8; /* more is on no disk, and sums of it stay numbers */
+        const uint64_t wanted = bytes < most ? bytes : most;
+        /* First the sum, then what is free: what others write between the two counts twice, not never. */
+        const uint64_t others = atomic_fetch_add(storage->promised, wanted);
+        uint64_t free_bytes = 0;
+        enum scn_error error = scn_storage_free_bytes(storage, &free_bytes, fault);
+
+        if (error == SCN_OK && (free_bytes < storage->keep_free || others + wanted > free_bytes - storage->keep_free))
+                error = scn_fault_set(fault, SCN_E_STORAGE_FULL, 0, 0,
+                        "%" PRIu64 " MiB are wanted, %" PRIu64 " MiB are free, of which %" PRIu64
+                        " MiB must stay so and %" PRIu64 " MiB are promised",
+                        bytes >> 20, free_bytes >> 20, storage->keep_free >> 20, others >> 20);
+        if (error != SCN_OK)
+                scn_storage_take_promise_back(storage, wanted);
+        return error;
+}
+
+void scn_storage_take_promise_back(const struct scn_storage *storage, uint64_t bytes)
+{
+        const uint64_t before = atomic_fetch_sub(storage->promised, bytes);
+
+        SCN_ASSERT(before >= bytes);
 }
 
 /* ------------------------------------------------------------------- list */

@@ -172,6 +172,16 @@ enum scn_error scn_journal_open_file(
                 path, is_open ? SCN_DATABASE_READ_FOREIGN : SCN_DATABASE_READ_STILL, NULL, NULL, journal_out, fault);
 }
 
+void scn_journal_let_give_up(struct scn_journal *journal, atomic_bool *is_given_up)
+{
+        scn_database_let_give_up(&journal->database, is_given_up);
+}
+
+void scn_journal_interrupt(struct scn_journal *journal)
+{
+        sqlite3_interrupt(journal->database.handle);
+}
+
 void scn_journal_close(struct scn_journal *journal)
 {
         if (journal == NULL)

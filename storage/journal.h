@@ -17,8 +17,6 @@
 #define SCN_JOURNAL_ROW_BYTES_MAX 1000000u
 /* In records: the answer. */
 #define SCN_JOURNAL_POSITION_ANSWER INT64_C(-1)
-/* What a transaction and a record count for in journal_bytes beside their payloads. */
-#define SCN_JOURNAL_ROW_COST 64u
 #define SCN_JOURNAL_ORIGIN_BYTES_MAX 65536u
 
 struct scn_journal {

@@ -28,6 +28,8 @@
 #include <scn/error.h>
 #include <scn/types.h>
 
+#include <stdatomic.h>
+
 /* ---------------------------------------------------------------- faults */
 
 /* What stands behind an error, for a log line and for the operator. Every function that takes one fills it when it
@@ -53,6 +55,11 @@ SCN_NODISCARD enum scn_error scn_storage_open(
         const char *path, struct scn_storage **storage_out, struct scn_storage_fault *fault);
 /* All journals must be closed before. NULL is allowed. */
 void scn_storage_close(struct scn_storage *storage);
+
+/* So many bytes, and SCN_COPY_RESERVE_BYTES at least, are to stay free beside copies and files that come (below), of
+ * which each counts with all that it will take. Before the first of these is made. */
+#define SCN_COPY_RESERVE_BYTES (UINT64_C(16) << 20)
+void scn_storage_keep_free(struct scn_storage *storage, uint64_t bytes);
 
 /* Bytes that may still be written to the file system under the directory. */
 SCN_NODISCARD enum scn_error scn_storage_free_bytes(
@@ -177,6 +184,9 @@ SCN_NODISCARD enum scn_error scn_journal_open_still(const struct scn_storage *st
 /* NULL is allowed. The last handle of a document leaves one clean file behind. Readers, writers and backups made
  * from the handle must have ended (asserts). */
 void scn_journal_close(struct scn_journal *journal);
+
+/* What a transaction and a record count for in journal_bytes beside their payloads. */
+#define SCN_JOURNAL_ROW_COST 64u
 
 struct scn_journal_state {
         struct scn_uid uid;
@@ -491,8 +501,7 @@ struct scn_copy;
 SCN_NODISCARD enum scn_error scn_copy_create(const struct scn_storage *storage, struct scn_slice name, uint64_t number,
         struct scn_copy **copy_out, struct scn_storage_fault *fault);
 /* Copies about so many bytes more. *left_out is how many are left, 0 = ready to be read. SCN_E_STORAGE_FULL also if
- * less than SCN_COPY_RESERVE_BYTES would stay free beside it. */
-#define SCN_COPY_RESERVE_BYTES (UINT64_C(16) << 20)
+ * less would stay free beside it than scn_storage_keep_free() says. */
 SCN_NODISCARD enum scn_error scn_copy_step(
         struct scn_copy *copy, uint64_t bytes, uint64_t *left_out, struct scn_storage_fault *fault);
 /* How many bytes it has. Only when nothing is left to copy, like reading (both assert). */
@@ -509,7 +518,7 @@ void scn_copy_destroy(struct scn_copy *copy);
 struct scn_adoption;
 
 /* `number`: another one for each that is there at a time. `bytes`: of the whole file. SCN_E_STORAGE_FULL also if less
- * than SCN_COPY_RESERVE_BYTES would stay free beside it. The storage must outlive the adoption. */
+ * would stay free beside it than scn_storage_keep_free() says. The storage must outlive the adoption. */
 SCN_NODISCARD enum scn_error scn_adoption_create(const struct scn_storage *storage, uint64_t number, uint64_t bytes,
         struct scn_adoption **adoption_out, struct scn_storage_fault *fault);
 /* The next part, borrowed for the call; in sum no more than was said (asserts). */
@@ -521,6 +530,13 @@ SCN_NODISCARD enum scn_error scn_adoption_open(
         struct scn_adoption *adoption, struct scn_journal **journal_out, struct scn_storage_fault *fault);
 /* What has not become a draft is removed. NULL is allowed. */
 void scn_adoption_destroy(struct scn_adoption *adoption);
+
+/* From here on reading is given up, as SCN_E_STOPPING, as soon as *is_given_up is true, which another thread may make
+ * it. Borrowed until the journal is closed. */
+void scn_journal_let_give_up(struct scn_journal *journal, atomic_bool *is_given_up);
+/* From another thread, when it has become true: ends also what looks at nothing, SQLite's own check, if that is under
+ * way just now. The journal must not be closed meanwhile. */
+void scn_journal_interrupt(struct scn_journal *journal);
 
 /* Reads everything: that the schema and the file's length are those of the format, SQLite's own structure, that no row
  * says what this storage could not have written, each transaction's checksum and place in the row of revisions, each

@@ -231,7 +231,11 @@ enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storag
         if (error == SCN_OK)
                 error = scn_database_check_size(&journal->database, fault);
         if (error == SCN_OK)
+                error = scn_database_begin_read(&journal->database, fault);
+        if (error == SCN_OK) {
                 error = check_structure(journal, fault);
+                scn_database_end_read(&journal->database);
+        }
         if (error == SCN_OK)
                 error = scn_journal_verify_rows(journal, fault);
         if (error == SCN_OK)

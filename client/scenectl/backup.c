@@ -24,14 +24,6 @@ struct backup {
         bool is_whole;
 };
 
-void scn_ctl_fail_path(struct scn_ctl *ctl, const char *path, int error_number)
-{
-        struct scn_failure failure = {.has_op = false};
-        (void)snprintf(failure.code, sizeof failure.code, "not_writable");
-        (void)snprintf(failure.text, sizeof failure.text, "%.200s: %.100s", path, strerror(error_number));
-        scn_ctl_fail(ctl, &failure);
-}
-
 /* 0 or errno. */
 static int write_output(const uint8_t *bytes, size_t size)
 {
@@ -59,7 +51,7 @@ static void on_part(struct scn_client *client, const struct scn_answer *answer, 
                 : backup->is_to_output             ? write_output(part.data, part.size)
                                                    : scn_file_out_write(&backup->out, part.data, part.size);
         if (error != 0) {
-                scn_ctl_fail_path(backup->ctl, backup->path, error);
+                scn_ctl_fail_path(backup->ctl, "not_writable", backup->path, error);
                 return;
         }
         backup->copy.bytes += part.size;
@@ -93,7 +85,7 @@ static bool finish(struct backup *backup)
         }
         const int error = scn_file_out_commit(&backup->out);
         if (error != 0) {
-                scn_ctl_fail_path(ctl, backup->path, error);
+                scn_ctl_fail_path(ctl, "not_writable", backup->path, error);
         }
         return error == 0;
 }
@@ -106,7 +98,7 @@ bool scn_ctl_copy_document(struct scn_ctl *ctl, const char *document, const char
         }
         const int problem = backup.is_to_output ? 0 : scn_file_out_begin(&backup.out, path);
         if (problem != 0) {
-                scn_ctl_fail_path(ctl, path, problem);
+                scn_ctl_fail_path(ctl, "not_writable", path, problem);
                 return false;
         }
         const enum scn_error error = scn_client_backup(ctl->client, on_part, &backup);

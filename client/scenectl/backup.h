@@ -19,7 +19,4 @@ struct scn_ctl_copy {
 bool scn_ctl_copy_document(struct scn_ctl *ctl, const char *document, const char *path, struct scn_ctl_copy *copy_out);
 /* Copies all documents into a folder, which is made if it is not there; returns ctl->code. */
 int scn_ctl_back_up_all(struct scn_ctl *ctl, const char *folder);
-/* Prints that something about a file failed, with errno's text. */
-void scn_ctl_fail_path(struct scn_ctl *ctl, const char *path, int error_number);
-
 #endif

@@ -133,7 +133,7 @@ static bool back_up(struct scn_ctl *ctl, const struct entry *entry, const char *
         char path[PATH_BYTES];
         struct scn_ctl_copy copy;
         if (!scn_ctl_path_in(folder, name, path, sizeof path)) {
-                scn_ctl_fail_path(ctl, folder, ENAMETOOLONG);
+                scn_ctl_fail_path(ctl, "not_writable", folder, ENAMETOOLONG);
                 return false;
         }
         if (is_current(entry, path)) {
@@ -151,7 +151,7 @@ int scn_ctl_back_up_all(struct scn_ctl *ctl, const char *folder)
 {
         struct list list = {.ctl = ctl};
         if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
-                scn_ctl_fail_path(ctl, folder, errno);
+                scn_ctl_fail_path(ctl, "not_writable", folder, errno);
                 return ctl->code;
         }
         const bool is_listed = list_documents(&list);

@@ -150,6 +150,14 @@ void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure)
         ctl->is_done = true;
 }
 
+void scn_ctl_fail_path(struct scn_ctl *ctl, const char *code, const char *path, int error_number)
+{
+        struct scn_failure failure = {.has_op = false};
+        (void)snprintf(failure.code, sizeof failure.code, "%s", code);
+        (void)snprintf(failure.text, sizeof failure.text, "%.200s: %.100s", path, strerror(error_number));
+        scn_ctl_fail(ctl, &failure);
+}
+
 int scn_ctl_refuse(struct scn_ctl *ctl, enum scn_error error)
 {
         const struct scn_failure failure = failure_of(scn_error_code(error), scn_error_text(error));

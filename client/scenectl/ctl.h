@@ -140,6 +140,8 @@ bool scn_ctl_turn(struct scn_ctl *ctl, int timeout_ms);
 void scn_ctl_done(struct scn_ctl *ctl);
 /* The same, with a failure that is printed. */
 void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure);
+/* The same about a file, with errno's text. */
+void scn_ctl_fail_path(struct scn_ctl *ctl, const char *code, const char *path, int error_number);
 /* For a call that was refused on the spot: prints, and returns the exit code. */
 int scn_ctl_refuse(struct scn_ctl *ctl, enum scn_error error);
 /* The command line is wrong; prints why, and returns SCN_CTL_USAGE. */

@@ -52,14 +52,6 @@ static void on_answer(struct scn_client *client, const struct scn_answer *answer
         scn_ctl_on_done(client, answer, ctl);
 }
 
-static void fail(struct scn_ctl *ctl, const char *path, int error_number)
-{
-        struct scn_failure failure = {.has_op = false};
-        (void)snprintf(failure.code, sizeof failure.code, "not_readable");
-        (void)snprintf(failure.text, sizeof failure.text, "%.200s: %.100s", path, strerror(error_number));
-        scn_ctl_fail(ctl, &failure);
-}
-
 static void restore(struct restoring *restoring, const struct scn_file *file, const char *path)
 {
         struct scn_ctl *ctl = restoring->ctl;
@@ -73,7 +65,7 @@ static void restore(struct restoring *restoring, const struct scn_file *file, co
         }
         (void)scn_ctl_wait(ctl);
         if (restoring->error != 0) {
-                fail(ctl, path, restoring->error);
+                scn_ctl_fail_path(ctl, "not_readable", path, restoring->error);
         }
 }
 
@@ -85,11 +77,11 @@ int scn_ctl_run_restore_file(struct scn_ctl *ctl, const struct scn_ctl_arguments
         struct stat status;
         restoring.fd = open(path, O_RDONLY | O_CLOEXEC);
         if (restoring.fd < 0 || fstat(restoring.fd, &status) != 0) {
-                fail(ctl, path, errno);
+                scn_ctl_fail_path(ctl, "not_readable", path, errno);
                 return ctl->code;
         }
         if (!S_ISREG(status.st_mode)) {
-                fail(ctl, path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+                scn_ctl_fail_path(ctl, "not_readable", path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
         } else {
                 file.document = arguments->values[0];
                 file.bytes = (uint64_t)status.st_size;

@@ -19,13 +19,6 @@ bool scn_ctl_is_file(const char *text)
         return strchr(text, '/') != NULL || (size > suffix && strcmp(text + size - suffix, SUFFIX) == 0);
 }
 
-/* Nothing is made up: all uids stand in the file. */
-static void no_random(void *data, uint8_t *bytes, size_t size)
-{
-        (void)data;
-        memset(bytes, 0, size);
-}
-
 static void put_digest(const struct scn_digests *digests, uint8_t digest[16])
 {
         const struct scn_digest all = scn_digests_combine(digests, SCN_MASK_ALL);
@@ -37,7 +30,7 @@ static void put_digest(const struct scn_digests *digests, uint8_t digest[16])
 
 bool scn_ctl_check_file(const char *path, struct scn_file_state *state_out, struct scn_failure *failure_out)
 {
-        const struct scn_document_options options = {.limits = SCN_LIMITS_DEFAULT, .random = no_random};
+        const struct scn_document_options options = {.limits = SCN_LIMITS_DEFAULT, .random = scn_document_no_random};
         struct scn_storage_fault fault = {.text = ""};
         struct scn_journal_state state = {.epoch = 0};
         struct scn_verified verified = {.revision = 0};

@@ -58,6 +58,11 @@ enum scn_error scn_buffer_append(struct scn_buffer *buffer, const void *data, si
         return SCN_OK;
 }
 
+bool scn_slice_equal(struct scn_slice left, struct scn_slice right)
+{
+        return left.size == right.size && (left.size == 0 || memcmp(left.data, right.data, left.size) == 0);
+}
+
 bool scn_slice_copy(struct scn_slice from, struct scn_slice *copy_out)
 {
         uint8_t *bytes = scn_alloc(from.size);

@@ -23,6 +23,7 @@ void scn_buffer_reset(struct scn_buffer *buffer);
 SCN_NODISCARD enum scn_error scn_buffer_reserve(struct scn_buffer *buffer, size_t extra);
 SCN_NODISCARD enum scn_error scn_buffer_append(struct scn_buffer *buffer, const void *data, size_t size);
 
+bool scn_slice_equal(struct scn_slice left, struct scn_slice right);
 /* A copy with bytes of its own, to be given to scn_free(), also if there are none. False: out of memory. */
 SCN_NODISCARD bool scn_slice_copy(struct scn_slice from, struct scn_slice *copy_out);
 

@@ -55,6 +55,7 @@ static void check_node(const struct scn_document *document, uint32_t slot)
         SCN_ASSERT(node->id != 0 && node->id < document->next_id);
         SCN_ASSERT(scn_table_find_id(document, node->id) == slot);
         SCN_ASSERT(scn_table_find_uid(document, node->uid) == slot);
+        SCN_ASSERT(scn_name_mark_at(document, slot) == scn_name_mark(node->name));
         SCN_ASSERT(node->birth <= document->revision && scn_node_changed(node) <= document->revision);
         for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
                 const struct scn_stamp stamp = node->stamps[field];

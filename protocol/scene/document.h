@@ -28,10 +28,13 @@ struct scn_document_options {
         struct scn_uid uid;       /* the document's own */
         struct scn_uid root_uid;
         uint64_t hash_seed; /* random, so that no peer can choose uids that collide */
-        /* Fills `size` random bytes; for the uids of nodes added without one. */
+        /* Fills `size` random bytes; for the uids of nodes added without one. Where nothing is made up, since all uids
+         * stand in a file: scn_document_no_random(). */
         void (*random)(void *data, uint8_t *bytes, size_t size);
         void *random_data;
 };
+
+void scn_document_no_random(void *data, uint8_t *bytes, size_t size);
 
 /* A document at revision 0 with a root (id 1, no name, identity). SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_document_create(

@@ -161,7 +161,7 @@ enum scn_error scn_mutate_name(struct scn_mutation *mutation, uint32_t slot, str
         scn_log_push(changes, (uintptr_t)node->name);
         scn_log_push_header(changes, SCN_LOG_NAME, slot, 0);
         changes->has_garbage = true;
-        node->name = name;
+        scn_node_set_name(document, slot, name);
         return scn_mutate_stamp(mutation, slot, SCN_FIELD_NAME);
 }
 
@@ -410,7 +410,7 @@ static void fill_node(struct scn_mutation *mutation, uint32_t slot, struct scn_n
         node->id = new->id;
         node->uid = new->uid;
         node->birth = mutation->revision;
-        node->name = new->name;
+        scn_node_set_name(mutation->document, slot, new->name);
         node->props = new->props;
         for (uint32_t field = 0; field < SCN_FIELD_COUNT; field++) {
                 node->stamps[field] =

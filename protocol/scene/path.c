@@ -17,8 +17,7 @@ static bool is_same_name(const struct scn_text *a, const struct scn_text *b)
         if (a_size != b_size || a_size == 0) {
                 return a_size == b_size;
         }
-        /* Names that siblings have by default differ at their ends. */
-        return a->bytes[a_size - 1] == b->bytes[a_size - 1] && memcmp(a->bytes, b->bytes, a_size) == 0;
+        return memcmp(a->bytes, b->bytes, a_size) == 0;
 }
 
 /* How many of the siblings before it have its name. False: that would cost more steps than are left. */
@@ -26,12 +25,14 @@ static bool count_namesakes(
         const struct scn_document *document, uint32_t slot, uint64_t *steps_left, uint32_t *count_out)
 {
         const struct scn_text *name = scn_node_at(document, slot)->name;
+        const uint8_t mark = scn_name_mark_at(document, slot);
         uint64_t left = *steps_left;
         uint32_t count = 0;
         uint32_t before = scn_hierarchy_previous(document->hierarchy, slot);
         for (; before != SCN_NONE && left > 0; before = scn_hierarchy_previous(document->hierarchy, before)) {
                 left--;
-                count += is_same_name(scn_node_at(document, before)->name, name);
+                count += scn_name_mark_at(document, before) == mark &&
+                        is_same_name(scn_node_at(document, before)->name, name);
         }
         *steps_left = left;
         *count_out = count;

@@ -146,7 +146,7 @@ static void roll_back_entry(struct scn_document *document, struct scn_changes *c
         }
         case SCN_LOG_NAME:
                 scn_free(node->name);
-                node->name = (struct scn_text *)(uintptr_t)scn_log_pop(changes);
+                scn_node_set_name(document, header.slot, (struct scn_text *)(uintptr_t)scn_log_pop(changes));
                 break;
         case SCN_LOG_PROPERTY:
                 roll_back_property(document, changes, header.slot);

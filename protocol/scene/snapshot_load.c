@@ -199,7 +199,7 @@ static enum scn_error load_node(struct scn_snapshot_loader *loader, const struct
         }
         struct scn_node *node = scn_node_at(document, slot);
         fill_node(document, node, row);
-        node->name = name;
+        scn_node_set_name(document, slot, name);
         scn_hierarchy_set_local(document->hierarchy, slot, &row->trs);
         scn_table_add_id(document, node->id, slot);
         scn_table_add_uid(document, node->uid, slot);

@@ -116,6 +116,13 @@ SCN_STATIC_ASSERT(sizeof(struct scn_node) == 176, "a node is counted in DESIGN's
 #define SCN_PAGE_BITS 6
 #define SCN_PAGE_NODES (1u << SCN_PAGE_BITS)
 
+/* Nodes never move. Beside them stands a byte of each one's name, so that who looks for a name among siblings need not
+ * fetch all of them and their names. */
+struct scn_page {
+        struct scn_node nodes[SCN_PAGE_NODES];
+        uint8_t name_marks[SCN_PAGE_NODES];
+};
+
 struct scn_past {
         scn_revision revision; /* when it became past: removal, move, emptying */
         scn_revision since;    /* removed: birth; moved: when the former parent had been set */
@@ -144,7 +151,7 @@ struct scn_document {
         uint32_t root; /* slot, or SCN_NONE in an empty replica */
         bool is_busy;  /* inside a call that changes it: observers may not */
 
-        struct scn_node **pages; /* owned */
+        struct scn_page **pages; /* owned */
         size_t pages_capacity;
         uint32_t slots_count; /* ever used */
         uint32_t slots_free;  /* first free slot, linked by feed_next */
@@ -183,7 +190,30 @@ struct scn_document {
 
 static inline struct scn_node *scn_node_at(const struct scn_document *document, uint32_t slot)
 {
-        return &document->pages[slot >> SCN_PAGE_BITS][slot & (SCN_PAGE_NODES - 1)];
+        return &document->pages[slot >> SCN_PAGE_BITS]->nodes[slot & (SCN_PAGE_NODES - 1)];
+}
+
+static inline uint8_t scn_name_mark_at(const struct scn_document *document, uint32_t slot)
+{
+        return document->pages[slot >> SCN_PAGE_BITS]->name_marks[slot & (SCN_PAGE_NODES - 1)];
+}
+
+/* Equal names have equal ones; none and an empty one have 0. What siblings are named by default differs at the end. */
+static inline uint8_t scn_name_mark(const struct scn_text *name)
+{
+        const uint32_t size = name == NULL ? 0 : name->size;
+        uint32_t mark = size;
+        for (uint32_t i = size > 4 ? size - 4 : 0; i < size; i++) {
+                mark = mark * 31 + name->bytes[i];
+        }
+        return (uint8_t)(mark ^ mark >> 8);
+}
+
+/* Takes the name, which may be NULL; what was there is the caller's. */
+static inline void scn_node_set_name(struct scn_document *document, uint32_t slot, struct scn_text *name)
+{
+        scn_node_at(document, slot)->name = name;
+        document->pages[slot >> SCN_PAGE_BITS]->name_marks[slot & (SCN_PAGE_NODES - 1)] = scn_name_mark(name);
 }
 
 /* The last change of any field: what the node's position in the feed goes by. From the horizon on this is exact; a

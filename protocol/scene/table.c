@@ -26,7 +26,7 @@ enum scn_error scn_table_take_slot(struct scn_document *document, uint32_t *slot
                                     page + 1, SIZE_MAX)) {
                                 return SCN_E_NO_MEMORY;
                         }
-                        document->pages[page] = scn_alloc(SCN_PAGE_NODES * sizeof(struct scn_node));
+                        document->pages[page] = scn_alloc(sizeof(struct scn_page));
                         if (document->pages[page] == NULL) {
                                 return SCN_E_NO_MEMORY;
                         }
@@ -45,6 +45,7 @@ enum scn_error scn_table_take_slot(struct scn_document *document, uint32_t *slot
                 .past = SCN_NONE,
                 .order_block = SCN_NONE,
         };
+        scn_node_set_name(document, slot, NULL);
         *slot_out = slot;
         return SCN_OK;
 }
@@ -59,7 +60,7 @@ void scn_table_free_slot(struct scn_document *document, uint32_t slot)
                 }
                 scn_free(node->props);
         }
-        node->name = NULL;
+        scn_node_set_name(document, slot, NULL);
         node->props = NULL;
         node->id = 0;
         node->feed_next = document->slots_free;

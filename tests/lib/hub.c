@@ -67,6 +67,7 @@ static enum scn_error create(struct hub *hub, char problem[SCN_PROBLEM_BYTES])
                 .memory_bytes_max = hub->memory_bytes_max,
                 .fold_age_s = hub->fold_age_s,
                 .keep_age_s = hub->keep_age_s,
+                .reserve_bytes = hub->reserve_bytes,
                 .input_bytes_max = hub->input_bytes_max,
                 .utc_us = utc_us,
                 .monotonic_ms = monotonic_ms,

@@ -28,6 +28,7 @@ struct hub {
         uint64_t memory_bytes_max; /* the same */
         uint64_t fold_age_s;       /* the same; 0: never */
         uint64_t keep_age_s;       /* the same; 0: never */
+        uint64_t reserve_bytes;    /* the same; 0: none */
 };
 
 /* Starts on a fresh directory, or again on the one that is there. */

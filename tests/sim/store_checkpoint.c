@@ -406,6 +406,24 @@ void scn_adoption_destroy(struct scn_adoption *adoption)
         SCN_ASSERT(adoption == NULL);
 }
 
+void scn_storage_keep_free(struct scn_storage *storage, uint64_t bytes)
+{
+        (void)storage;
+        (void)bytes;
+}
+
+/* Here everything is read at once. */
+void scn_journal_let_give_up(struct scn_journal *journal, atomic_bool *is_given_up)
+{
+        (void)journal;
+        (void)is_given_up;
+}
+
+void scn_journal_interrupt(struct scn_journal *journal)
+{
+        (void)journal;
+}
+
 enum scn_error scn_storage_replace(const struct scn_storage *storage, struct scn_journal *journal,
         struct scn_slice name, int64_t now_us, struct scn_storage_fault *fault)
 {

@@ -374,7 +374,6 @@ static struct scn_slice keep(uint8_t **at, struct scn_slice slice)
 }
 
 /* What the storage counts for a transaction and for a record beside what is in them. */
-#define ROW_COST 64u
 
 struct sim_transaction *sim_store_transaction(const struct scn_journal_transaction *from)
 {
@@ -382,7 +381,7 @@ struct sim_transaction *sim_store_transaction(const struct scn_journal_transacti
         for (uint32_t i = 0; i < from->records_count; i++) {
                 bytes += (size_t)from->records[i].before.size + from->records[i].after.size;
         }
-        const size_t counted = bytes + ROW_COST * (1 + (size_t)from->records_count);
+        const size_t counted = bytes + SCN_JOURNAL_ROW_COST * (1 + (size_t)from->records_count);
         bytes += from->author.size;
         const size_t records_bytes = from->records_count * sizeof(struct scn_journal_record);
         struct sim_transaction *stored = scn_alloc(sizeof *stored + records_bytes + bytes);

@@ -58,7 +58,7 @@ extern "C" {
         X(BAD_MESSAGE,     -38, "bad_message",      "the message is malformed")                              \
         X(UNKNOWN_MESSAGE, -39, "unknown_message",  "there is no such message, or not for this side")          \
         X(MISSING_FIELD,   -40, "missing_field",    "a field that must be there is absent")                  \
-        X(STORAGE_FULL, -41, "storage_full", "the disk is full") \
+        X(STORAGE_FULL, -41, "storage_full", "the disk is full, or down to what the server keeps free") \
         X(STORAGE_FAILED, -42, "storage_failed", "the storage could not be read or written") \
         X(STORAGE_BUSY, -43, "storage_busy", "somebody else keeps the document's file locked") \
         X(OUTCOME_UNKNOWN, -44, "outcome_unknown", "the storage did not say whether the edit was stored") \

@@ -195,6 +195,277 @@ SCN_TEST(adopt, refuses_a_name_that_a_document_has_and_changes_nothing)
         finish(&world);
 }
 
+/* One byte in a payload: SQLite sees nothing, the checksums do. */
+static void damage(struct world *world)
+{
+        uint32_t at = world->size - 4; /* the schema, where the word is, too, comes first */
+        while (at > 0 && memcmp(world->file + at, "node", 4) != 0) {
+                at--;
+        }
+        cr_assert_gt(at, 0);
+        world->file[at] = 'm';
+}
+
+/* Of a file of many parts: nobody wants to hear it at the end. */
+SCN_TEST(adopt, refuses_a_name_with_the_first_part)
+{
+        uint8_t slashes[200];
+        struct world world;
+        memset(slashes, '/', sizeof slashes);
+        begin(&world);
+        struct scn_message message = first_part(&world, "island", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "document_exists");
+        message.as.adopt.more = false;
+        peer_send(&world.bob, &message);
+        message.as.adopt.more = true;
+        message.as.adopt.replace = true;
+        message.as.adopt.document = (struct scn_slice){slashes, sizeof slashes}; /* each is longer in a file's name */
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "bad_name");
+        cr_assert_eq(count_hidden(&world), 0);
+        finish(&world);
+}
+
+/* Sends the file but for the last part, which is given back. */
+static struct scn_message send_all_but_the_last(struct world *world, const char *name, bool replace)
+{
+        struct scn_message message = first_part(world, name, replace);
+        message.as.adopt.part = (struct scn_slice){world->file, world->size - 100};
+        message.as.adopt.more = true;
+        peer_send(&world->bob, &message);
+        (void)peer_expect(&world->bob, SCN_MESSAGE_answer);
+        message.as.adopt.part = (struct scn_slice){world->file + world->size - 100, 100};
+        message.as.adopt.more = false;
+        return message;
+}
+
+SCN_TEST(adopt, that_would_end_its_own_session_ends_nobodys)
+{
+        struct world world;
+        struct scn_message open;
+        begin(&world);
+        peer_close(&world.bob);
+        peer_connect(&world.bob, &world.hub);
+        peer_send_bytes(&world.bob, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&open, SCN_MESSAGE_hello);
+        open.as.hello.version = SCN_PROTOCOL_VERSION;
+        open.as.hello.client = scene_client(3);
+        peer_send(&world.bob, &open);
+        const struct scn_message last = send_all_but_the_last(&world, "island", true);
+        scn_message_init(&open, SCN_MESSAGE_open);
+        open.as.open.request = 1;
+        open.as.open.document = scene_text("island");
+        peer_send(&world.bob, &open);
+        (void)peer_expect(&world.bob, SCN_MESSAGE_opened);
+        peer_send(&world.bob, &last);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "out_of_turn");
+        cr_assert_not(peer_has_ended(&world.bob));
+        cr_assert_not(peer_has_ended(&world.ann));
+        cr_assert_eq(count_hidden(&world), 0);
+        finish(&world);
+}
+
+static struct scn_message manage(const char *action, const char *name, const char *to)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_manage);
+        message.as.manage.request = 40;
+        message.as.manage.action = scene_text(action);
+        message.as.manage.document = scene_text(name);
+        message.as.manage.to = scene_text(to);
+        return message;
+}
+
+/* While the old one goes to the trash its name is free for a moment. */
+SCN_TEST(adopt, lets_nothing_else_take_the_name_of_what_is_being_replaced)
+{
+        struct world world;
+        struct peer cy;
+        begin(&world);
+        peer_open(&cy, &world.hub, 3, "cy", "third");
+        send_from(&world, 0, "island", true);
+        peer_expect_code(&world.ann, SCN_MESSAGE_failed, "replaced");
+        hub_run(&world.hub);
+        cr_assert(scn_adopt_is_replacing(world.hub.server, scene_text("island")));
+        struct scn_message message = manage("rename", "unused", "island");
+        peer_send(&cy, &message);
+        peer_expect_code(&cy, SCN_MESSAGE_failed, "busy");
+        message = manage("create", "island", "");
+        peer_send(&cy, &message);
+        peer_expect_code(&cy, SCN_MESSAGE_failed, "busy");
+        scn_message_init(&message, SCN_MESSAGE_fork);
+        message.as.fork.request = 41;
+        message.as.fork.to = scene_text("island");
+        peer_send(&cy, &message);
+        peer_expect_code(&cy, SCN_MESSAGE_failed, "busy");
+        message = first_part(&world, "island", false);
+        message.as.adopt.part = (struct scn_slice){world.file, world.size};
+        peer_send(&cy, &message);
+        peer_expect_code(&cy, SCN_MESSAGE_failed, "document_exists");
+        peer_close(&world.ann);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        peer_close(&cy);
+        finish(&world);
+}
+
+/* A rename is on its way to the name when the file is ready: the file comes after it. */
+SCN_TEST(adopt, waits_for_what_is_under_way_with_the_name)
+{
+        struct world world;
+        struct peer cy;
+        begin(&world);
+        peer_open(&cy, &world.hub, 3, "cy", "third");
+        const struct scn_message last = send_all_but_the_last(&world, "new", true);
+        peer_send(&world.bob, &last);
+        while (!world.hub.server->has_check) {
+                cr_assert(hub_step(&world.hub));
+        }
+        struct scn_message message = manage("create", "new", "");
+        peer_send(&cy, &message);
+        /* The check, then what the worker of the rename has not begun: the disk is slow today. */
+        struct scn_job *slow = world.hub.jobs[world.hub.jobs_count - 1];
+        world.hub.jobs_count--;
+        hub_run(&world.hub);
+        cr_assert(scn_adopt_is_replacing(world.hub.server, scene_text("new")));
+        slow->run(slow);
+        slow->done(slow);
+        (void)peer_expect(&cy, SCN_MESSAGE_answer);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        expect_state(&world, "new", world.digest);
+        peer_close(&cy);
+        finish(&world);
+}
+
+SCN_TEST(adopt, may_be_followed_by_another_before_the_first_is_cleared_away)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        (void)peer_expect(&world.bob, SCN_MESSAGE_answer);
+        /* Too much: that fails at once, and its file is for a worker to remove. */
+        message.as.adopt.part.size = world.size;
+        message.as.adopt.more = false;
+        peer_send(&world.bob, &message);
+        cr_assert_eq(world.hub.jobs_count, 1);
+        struct scn_job *slow = world.hub.jobs[0];
+        world.hub.jobs_count = 0;
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "range");
+        send_from(&world, 0, "copy", false);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        slow->run(slow);
+        slow->done(slow);
+        cr_assert_eq(count_hidden(&world), 0);
+        finish(&world);
+}
+
+SCN_TEST(adopt, takes_nothing_while_the_disk_is_low)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        (void)peer_expect(&world.bob, SCN_MESSAGE_answer);
+        world.hub.server->is_low = true;
+        message.as.adopt.more = false;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "storage_full");
+        cr_assert_eq(count_hidden(&world), 0);
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "storage_full");
+        world.hub.server->is_low = false;
+        send_from(&world, 0, "copy", false);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        finish(&world);
+}
+
+SCN_TEST(adopt, leaves_the_servers_reserve_free)
+{
+        struct world world;
+        begin(&world);
+        peer_close(&world.ann);
+        peer_close(&world.bob);
+        hub_stop(&world.hub);
+        world.hub.reserve_bytes = UINT64_C(1) << 60;
+        hub_restart(&world.hub);
+        peer_open(&world.bob, &world.hub, 2, "bob", "other");
+        send_from(&world, 0, "copy", false);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "storage_full");
+        finish(&world);
+}
+
+/* It is damaged, which would be said. */
+SCN_TEST(adopt, that_nobody_waits_for_is_not_checked_to_the_end)
+{
+        struct world world;
+        begin(&world);
+        damage(&world);
+        for (int is_stopping = 0; is_stopping < 2; is_stopping++) {
+                struct peer dee;
+                peer_open(&dee, &world.hub, 20, "dee", "other");
+                struct scn_message message = first_part(&world, "copy", false);
+                message.as.adopt.part = (struct scn_slice){world.file, world.size};
+                peer_send(&dee, &message);
+                while (!world.hub.server->has_check) {
+                        cr_assert(hub_step(&world.hub));
+                }
+                cr_assert_eq(world.hub.server->history_jobs_count, 0);
+                if (is_stopping) {
+                        scn_server_stop(world.hub.server);
+                } else {
+                        peer_close(&dee);
+                }
+                const size_t warnings = world.hub.warnings_logged;
+                struct scn_job *job = world.hub.jobs[0];
+                world.hub.jobs_count--;
+                memmove(&world.hub.jobs[0], &world.hub.jobs[1], world.hub.jobs_count * sizeof world.hub.jobs[0]);
+                job->run(job);
+                job->done(job);
+                hub_run(&world.hub);
+                cr_assert_eq(world.hub.warnings_logged, warnings);
+                cr_assert_not(world.hub.server->has_check);
+                cr_assert_eq(count_hidden(&world), 0);
+                if (is_stopping) {
+                        peer_close(&dee);
+                }
+        }
+        finish(&world);
+}
+
+SCN_TEST(adopt, checks_one_file_at_a_time)
+{
+        struct world world;
+        struct peer dee;
+        begin(&world);
+        peer_open(&dee, &world.hub, 20, "dee", "other");
+        struct scn_message message = first_part(&world, "first", false);
+        message.as.adopt.part = (struct scn_slice){world.file, world.size};
+        peer_send(&dee, &message);
+        message.as.adopt.document = scene_text("second");
+        peer_send(&world.bob, &message);
+        while (!world.hub.server->has_check) {
+                cr_assert(hub_step(&world.hub));
+        }
+        /* While the first check lasts. */
+        struct scn_job *slow = world.hub.jobs[world.hub.jobs_count - 1];
+        world.hub.jobs_count--;
+        hub_run(&world.hub);
+        cr_assert_eq(scn_storage_find(world.hub.server->storage, scene_text("second"), NULL), SCN_E_NO_DOCUMENT);
+        slow->run(slow);
+        slow->done(slow);
+        cr_assert_eq(expect_placed(&dee), 3);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        peer_close(&dee);
+        finish(&world);
+}
+
 SCN_TEST(adopt, that_replaces_ends_the_sessions_of_the_old_document_with_the_reason)
 {
         struct world world;
@@ -243,17 +514,6 @@ SCN_TEST(adopt, lets_nobody_open_what_is_being_replaced)
         finish(&world);
 }
 
-/* One byte in a payload: SQLite sees nothing, the checksums do. */
-static void damage(struct world *world)
-{
-        uint32_t at = world->size - 4; /* the schema, where the word is, too, comes first */
-        while (at > 0 && memcmp(world->file + at, "node", 4) != 0) {
-                at--;
-        }
-        cr_assert_gt(at, 0);
-        world->file[at] = 'm';
-}
-
 SCN_TEST(adopt, refuses_a_file_with_a_wrong_byte_and_goes_on)
 {
         struct world world;
@@ -294,6 +554,19 @@ SCN_TEST(adopt, refuses_more_and_less_than_was_said)
         peer_send(&world.bob, &message);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "range");
         message.as.adopt.part.size = world.size - 1;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "range");
+        cr_assert_eq(count_hidden(&world), 0);
+        finish(&world);
+}
+
+SCN_TEST(adopt, refuses_an_empty_part_that_is_not_the_last)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 0};
+        message.as.adopt.more = true;
         peer_send(&world.bob, &message);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "range");
         cr_assert_eq(count_hidden(&world), 0);
@@ -368,6 +641,32 @@ SCN_TEST(adopt, that_no_more_comes_of_is_given_up)
         finish(&world);
 }
 
+/* Whoever sends too little for too long holds a place that others want. */
+SCN_TEST(adopt, that_comes_too_slowly_is_given_up)
+{
+        static const uint8_t bytes[SCN_FILE_PROGRESS_BYTES];
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.bytes = 3 * sizeof bytes;
+        message.as.adopt.part = (struct scn_slice){bytes, sizeof bytes};
+        message.as.adopt.more = true;
+        peer_send(&world.bob, &message);
+        (void)peer_expect(&world.bob, SCN_MESSAGE_answer);
+        /* All that is wanted, in the last moment; then a byte less. */
+        for (uint32_t i = 0; i < 3; i++) {
+                world.hub.monotonic_ms += i < 2 ? SCN_NO_PROGRESS_MS / 2 : SCN_NO_PROGRESS_MS;
+                scn_server_tick(world.hub.server);
+                message.as.adopt.part = (struct scn_slice){bytes, i != 1 ? sizeof bytes - 1 : 1};
+                peer_send(&world.bob, &message);
+                (void)peer_expect(&world.bob, SCN_MESSAGE_answer);
+        }
+        world.hub.monotonic_ms += 1;
+        scn_server_tick(world.hub.server);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "silent");
+        finish(&world);
+}
+
 SCN_TEST(adopt, of_a_connection_that_goes_leaves_nothing_wherever_it_is)
 {
         struct world world;
@@ -439,5 +738,35 @@ SCN_TEST(documents, that_cannot_be_read_are_told_with_the_reason)
         (void)scn_unpack_raw(&unpacker);
         const struct scn_slice code = scn_unpack_text(&unpacker, UINT32_MAX);
         cr_assert(code.size == 14 && memcmp(code.data, "not_a_document", 14) == 0);
+        finish(&world);
+}
+
+/* Each opens every file there is: the others' batches need workers, too. */
+SCN_TEST(documents, are_looked_into_for_one_at_a_time)
+{
+        struct world world;
+        struct peer peers[3];
+        struct scn_message message;
+        begin(&world);
+        for (uint32_t i = 0; i < 3; i++) {
+                peer_open(&peers[i], &world.hub, 10 + i, "dee", "other");
+        }
+        hub_run(&world.hub);
+        scn_message_init(&message, SCN_MESSAGE_documents);
+        message.as.documents.request = 5;
+        message.as.documents.states = true;
+        for (uint32_t i = 0; i < 3; i++) {
+                peer_send(&peers[i], &message);
+        }
+        cr_assert_eq(world.hub.jobs_count, 1);
+        message.as.documents.states = false;
+        peer_send(&world.bob, &message); /* names alone are told meanwhile */
+        cr_assert_eq(world.hub.jobs_count, 2);
+        (void)peer_expect(&world.bob, SCN_MESSAGE_answer);
+        for (uint32_t i = 0; i < 3; i++) {
+                (void)peer_expect(&peers[i], SCN_MESSAGE_answer);
+                peer_close(&peers[i]);
+        }
+        cr_assert_not(world.hub.server->has_listing);
         finish(&world);
 }

@@ -26,7 +26,8 @@ struct window {
 };
 
 static const struct scn_uid node = {{7}};
-static const uint8_t values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}; /* msgpack spells them so */
+static const uint8_t values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0xc0}; /* msgpack spells them so */
+#define NIL 9u                                                     /* the property is not there */
 static const uint8_t keys[] = {0xa1, 'a', 0xa1, 'b'};
 
 static struct scn_slice value(uint32_t of)
@@ -200,6 +201,18 @@ SCN_TEST(fold_plan, leaves_alone_what_an_undo_would_find_otherwise)
         (void)add(&window, ANN, 1, set_of(0, 0, 1, 0));
         (void)add(&window, ANN, 1, set_of(0, 1, 0, 1));
         expect(&window, 0, "it ends as it began");
+        window = (struct window){.count = 0};
+        (void)add(&window, ANN, 1, set_of(0, 0, NIL, 0));
+        (void)add(&window, ANN, 1, set_of(0, NIL, 2, 1));
+        expect(&window, 0, "what it took away meanwhile");
+        window = (struct window){.count = 0};
+        (void)add(&window, ANN, 1, set_of(0, NIL, 1, 0));
+        (void)add(&window, ANN, 1, set_of(0, 1, NIL, 1));
+        expect(&window, 0, "nothing before and after: as it began");
+        window = (struct window){.count = 0};
+        (void)add(&window, ANN, 1, set_of(0, NIL, 1, 0));
+        (void)add(&window, ANN, 1, set_of(0, 1, 2, 1));
+        expect(&window, 1, "nothing before alone is no hindrance");
         window = (struct window){.count = 0};
         (void)add(&window, ANN, 1, set_of(0, 0, 1, 0));
         add(&window, ANN, 1, set_of(0, 1, 2, 1))->cause = SCN_CAUSE_UNDO;

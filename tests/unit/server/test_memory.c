@@ -101,9 +101,9 @@ SCN_TEST(memory, what_is_being_read_is_neither_led_on_nor_lost)
         scn_past_drop(room_of(&stage));
         cr_assert_eq(room_of(&stage)->past_count, 0);
         cr_assert_eq(scn_document_revision(scn_past_find(&reading, 7)), 7);
-        scn_past_return(room_of(&stage), &other);
+        scn_past_return(stage.hub.server, room_of(&stage), &other);
         cr_assert_eq(scn_document_revision(scn_past_find(&reading, 7)), 7);
-        scn_past_return(NULL, &reading);
+        scn_past_return(stage.hub.server, NULL, &reading);
         tear_down(&stage);
 }
 
@@ -120,10 +120,10 @@ SCN_TEST(memory, keeps_so_many_of_a_room_and_the_last_used_of_them)
         struct scn_past_loan loan;
         scn_past_lend(room_of(&stage), 29, &loan);
         cr_assert_not_null(scn_past_find(&loan, 29));
-        scn_past_return(room_of(&stage), &loan);
+        scn_past_return(stage.hub.server, room_of(&stage), &loan);
         scn_past_lend(room_of(&stage), 30, &loan);
         cr_assert_null(scn_past_find(&loan, 30), "the one used longest ago went");
-        scn_past_return(room_of(&stage), &loan);
+        scn_past_return(stage.hub.server, room_of(&stage), &loan);
         tear_down(&stage);
 }
 
@@ -211,5 +211,26 @@ SCN_TEST(memory, counts_what_a_document_takes)
         const size_t counted = scn_document_bytes(room_of(&stage)->document);
         cr_assert_gt(counted, 2 * 320 + sizeof text);
         cr_assert_lt(counted, 20000 + sizeof text);
+        tear_down(&stage);
+}
+
+/* Of a document that is written again and again the journal grows, and it does not. */
+SCN_TEST(memory, of_a_document_is_known_anew_from_each_checkpoint)
+{
+        static uint8_t value[60000] = {0xc5, (60000 - 3) >> 8, (60000 - 3) & 0xff};
+        struct stage stage;
+        set_up(&stage);
+        uint64_t most = 0;
+        for (uint32_t i = 0; i < 200; i++) {
+                value[3] = (uint8_t)i;
+                (void)asking_edit(&stage.ann, scene_set(2, "value", (struct scn_slice){value, sizeof value}));
+                hub_run(&stage.hub);
+                stage.hub.monotonic_ms += 60000; /* a checkpoint that is due is not put off */
+                scn_server_tick(stage.hub.server);
+                hub_run(&stage.hub);
+                most = room_of(&stage)->memory_bytes > most ? room_of(&stage)->memory_bytes : most;
+        }
+        cr_assert_gt(most, sizeof value);
+        cr_assert_lt(most, 4u << 20, "12 MB were written: %llu", (unsigned long long)most);
         tear_down(&stage);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* Answers that exceed a message are told in parts. */
+/* Answers to questions about much: in parts where they exceed a message, and the same as if asked one by one. */
 
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
@@ -29,6 +29,78 @@ static void ask_world(struct peer *peer, struct scn_slice ref, uint32_t count)
         message.as.world.nodes = (struct scn_slice){nodes.data, (uint32_t)nodes.size};
         peer_send(peer, &message);
         scn_buffer_finish(&nodes);
+}
+
+/* The nodes of an answer, one after the other, are added to `told`. */
+static void gather_worlds(struct peer *peer, scn_node_id first, uint32_t count, struct scn_buffer *told)
+{
+        uint8_t bytes[64];
+        struct scn_buffer nodes = {.data = bytes, .capacity = sizeof bytes, .size_max = sizeof bytes};
+        struct scn_packer packer = scn_packer_to(&nodes);
+        struct scn_message message;
+        scn_pack_array(&packer, count);
+        for (uint32_t i = 0; i < count; i++) {
+                scn_pack_uint(&packer, first + i);
+        }
+        cr_assert_eq(packer.error, SCN_OK);
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world.request = 7;
+        message.as.world.nodes = (struct scn_slice){bytes, (uint32_t)nodes.size};
+        peer_send(peer, &message);
+        message = peer_expect(peer, SCN_MESSAGE_answer);
+        struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
+        cr_assert_eq(scn_unpack_array(&unpacker), count);
+        for (uint32_t i = 0; i < count; i++) {
+                const struct scn_slice one = scn_unpack_raw(&unpacker);
+                cr_assert_eq(scn_buffer_append(told, one.data, one.size), SCN_OK);
+        }
+        cr_assert(scn_unpack_is_done(&unpacker));
+}
+
+/* Some have their rotation and scale in common with the one before, some only part of it. */
+SCN_TEST(query, of_worlds_together_tells_of_each_what_it_tells_of_it_alone)
+{
+        static const struct scn_trs transforms[] = {
+                {{1, 2, 3}, {0, 0, 0, 1}, {1, 1, 1}},
+                {{4, 5, 6}, {0, 0, 0, 1}, {1, 1, 1}},
+                {{4, 5, 6}, {0, 0.6f, 0, 0.8f}, {1, 1, 1}},
+                {{7, 8, 9}, {0, 0.6f, 0, 0.8f}, {1, 1, 1}},
+                {{7, 8, 9}, {0, 0.6f, 0, 0.8f}, {1, 1, -2}},
+                {{7, 8, 9}, {0, 0.6f, 0, 0.8f}, {1, 0, -2}},
+                {{0, 0, 0}, {0.6f, 0, 0, 0.8f}, {0, 0, 0}},
+                {{1, 0, 0}, {0, 0, 0.6f, 0.8f}, {0, 0, 0}},
+                {{1, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}},
+                {{1, 0, 0}, {0, 0, 0, 1}, {1, 1, 3}},
+                {{1, 0, 0}, {0, 0, 0, 1}, {1, 2, 3}},
+                {{1, 0, 0}, {0, 0, 0, 1}, {4, 2, 3}},
+        };
+        const uint32_t count = sizeof transforms / sizeof transforms[0];
+        struct scn_op ops[sizeof transforms / sizeof transforms[0]];
+        struct scn_buffer together;
+        struct scn_buffer alone;
+        struct hub hub;
+        struct peer peer;
+        for (uint32_t i = 0; i < count; i++) {
+                ops[i] = scene_add(1, 2 + i, "node");
+                ops[i].fields = SCN_FIELDS_TRANSLATION | SCN_FIELDS_ROTATION | SCN_FIELDS_SCALE;
+                ops[i].trs = transforms[i];
+        }
+        scn_buffer_init(&together, SCN_MESSAGE_BYTES_MAX);
+        scn_buffer_init(&alone, SCN_MESSAGE_BYTES_MAX);
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "isle");
+        peer_edit(&peer, ops, count);
+        (void)peer_expect(&peer, SCN_MESSAGE_applied);
+        gather_worlds(&peer, 2, count, &together);
+        for (uint32_t i = 0; i < count; i++) {
+                gather_worlds(&peer, 2 + i, 1, &alone);
+        }
+        cr_assert_eq(together.size, alone.size);
+        cr_expect_eq(memcmp(together.data, alone.data, alone.size), 0);
+        scn_buffer_finish(&together);
+        scn_buffer_finish(&alone);
+        peer_close(&peer);
+        hub_finish(&hub);
 }
 
 static const struct scn_slice root = {(const uint8_t *)"\xa1/", 2};

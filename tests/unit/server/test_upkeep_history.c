@@ -313,3 +313,29 @@ SCN_TEST(upkeep_history, below_the_reserve_takes_no_edits_and_goes_on_reading_un
         (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
         finish(&island);
 }
+
+/* What an edit can have written is counted until it is looked at again. */
+SCN_TEST(upkeep_history, reserve_is_not_overrun_between_two_looks_at_the_disk)
+{
+        struct island island;
+        start(&island, 0, 0);
+        struct scn_server *server = island.hub.server;
+        server->options.reserve_bytes = 1;
+        scn_server_look_at_disk(server);
+        cr_assert_not(server->is_low);
+        cr_assert_gt(server->above_reserve, 1u << 20);
+        server->above_reserve = 100u << 10; /* as if others had taken the rest */
+        const struct scn_op op = scene_add(1, 90, "crate");
+        peer_edit(&island.peer, &op, 1);
+        (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
+        cr_assert_lt(server->above_reserve, 100u << 10);
+        server->options.reserve_bytes = UINT64_MAX; /* it is */
+        const struct scn_op other = scene_add(1, 91, "box");
+        peer_edit(&island.peer, &other, 1);
+        (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
+        cr_assert(server->is_low);
+        const struct scn_op third = scene_add(1, 92, "chest");
+        peer_edit(&island.peer, &third, 1);
+        peer_expect_code(&island.peer, SCN_MESSAGE_refused, "storage_full");
+        finish(&island);
+}

@@ -2,6 +2,7 @@
  * Copyright 2026 the scened authors */
 #define _GNU_SOURCE
 
+#include "storage/directory.h"
 #include "tests/lib/storage.h"
 #include "tests/lib/test.h"
 
@@ -133,6 +134,92 @@ SCN_TEST(adopt, refuses_what_the_disk_has_no_room_for_before_anything_comes)
         cr_assert_eq(scn_adoption_create(test.storage, 1, UINT64_C(1) << 62, &adoption, NULL), SCN_E_STORAGE_FULL);
         cr_assert_eq(scn_adoption_create(test.storage, 1, UINT64_MAX, &adoption, NULL), SCN_E_STORAGE_FULL);
         cr_assert_eq(count_hidden(&test), 0);
+        scn_test_storage_finish(&test);
+}
+
+/* Two files of which each has room alone; others may write to the disk meanwhile, but not so much. */
+SCN_TEST(adopt, counts_what_others_have_been_promised_until_they_have_written_it_or_are_gone)
+{
+        struct scn_test_storage test;
+        struct scn_adoption *one, *other;
+        uint64_t free_bytes;
+        scn_test_storage_init(&test);
+        SCN_TEST_OK(scn_storage_free_bytes(test.storage, &free_bytes, NULL));
+        const uint64_t most = free_bytes / 4 * 3;
+        SCN_TEST_OK(scn_adoption_create(test.storage, 1, most, &one, NULL));
+        cr_assert_eq(scn_adoption_create(test.storage, 2, most, &other, NULL), SCN_E_STORAGE_FULL);
+        SCN_TEST_OK(scn_adoption_write(one, scn_test_text("a part"), NULL));
+        cr_assert_eq(scn_adoption_create(test.storage, 2, most, &other, NULL), SCN_E_STORAGE_FULL);
+        scn_adoption_destroy(one);
+        SCN_TEST_OK(scn_adoption_create(test.storage, 2, most, &other, NULL));
+        scn_adoption_destroy(other);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(adopt, leaves_so_much_free_as_was_said_and_copies_do_the_same)
+{
+        struct scn_test_storage test;
+        struct scn_adoption *adoption;
+        struct scn_copy *copy;
+        uint64_t free_bytes, left;
+        scn_test_storage_init(&test);
+        make_island(&test, 200);
+        SCN_TEST_OK(scn_storage_free_bytes(test.storage, &free_bytes, NULL));
+        scn_storage_keep_free(test.storage, free_bytes / 2);
+        cr_assert_eq(scn_adoption_create(test.storage, 1, free_bytes / 4 * 3, &adoption, NULL), SCN_E_STORAGE_FULL);
+        SCN_TEST_OK(scn_adoption_create(test.storage, 1, free_bytes / 4, &adoption, NULL));
+        scn_adoption_destroy(adoption);
+        scn_storage_keep_free(test.storage, free_bytes * 2);
+        SCN_TEST_OK(scn_copy_create(test.storage, scn_test_text("island"), 1, &copy, NULL));
+        cr_assert_eq(scn_copy_step(copy, 4096, &left, NULL), SCN_E_STORAGE_FULL);
+        scn_copy_destroy(copy);
+        cr_assert_eq(count_hidden(&test), 0);
+        scn_test_storage_finish(&test);
+}
+
+/* What a copy has been promised it gives back while it is written, and when it goes. */
+SCN_TEST(adopt, has_room_again_when_a_copy_is_whole_or_gone)
+{
+        struct scn_test_storage test;
+        struct scn_adoption *adoption;
+        struct scn_copy *copy;
+        uint64_t left;
+        scn_test_storage_init(&test);
+        make_island(&test, 200);
+        for (int is_whole = 0; is_whole < 2; is_whole++) {
+                SCN_TEST_OK(scn_copy_create(test.storage, scn_test_text("island"), 1, &copy, NULL));
+                do {
+                        SCN_TEST_OK(scn_copy_step(copy, 4096, &left, NULL));
+                } while (is_whole && left > 0);
+                cr_assert_eq(atomic_load(test.storage->promised), left);
+                scn_copy_destroy(copy);
+                cr_assert_eq(atomic_load(test.storage->promised), 0);
+        }
+        SCN_TEST_OK(scn_adoption_create(test.storage, 1, 100, &adoption, NULL));
+        cr_assert_eq(atomic_load(test.storage->promised), 100);
+        SCN_TEST_OK(scn_adoption_write(adoption, scn_test_text("0123456789"), NULL));
+        cr_assert_eq(atomic_load(test.storage->promised), 90);
+        scn_adoption_destroy(adoption);
+        cr_assert_eq(atomic_load(test.storage->promised), 0);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(verify, is_given_up_between_pages_and_within_the_check_of_the_structure)
+{
+        struct scn_test_storage test;
+        atomic_bool is_given_up = false;
+        scn_test_storage_init(&test);
+        make_island(&test, 200);
+        struct scn_journal *journal = scn_test_open_island(&test, SCN_JOURNAL_READ);
+        scn_journal_let_give_up(journal, &is_given_up);
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        is_given_up = true;
+        cr_assert_eq(scn_journal_verify(journal, NULL), SCN_E_STOPPING);
+        struct scn_journal_page *page;
+        cr_assert_eq(scn_journal_read(journal, &(struct scn_journal_range){.from = 1}, &page, NULL), SCN_E_STOPPING);
+        is_given_up = false;
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        scn_journal_close(journal);
         scn_test_storage_finish(&test);
 }
 

@@ -145,18 +145,21 @@ SCN_TEST(storage_schema, keeps_the_steps_before_the_one_that_fails)
         scn_test_storage_finish(&test);
 }
 
-/* A document of format 1 with so many bytes behind its end; what verifying says once it has been upgraded. */
-static enum scn_error verify_first_format(uint32_t junk_bytes)
+/* A document of format 1, its texts encoded so, with so many bytes behind its end; what verifying says once it has been
+ * upgraded. */
+static enum scn_error verify_first_format(const char *encoding, uint32_t junk_bytes)
 {
         struct scn_test_storage test;
         struct scn_journal *journal;
         static const uint8_t junk[4096];
+        static char sql[1 << 14];
 
         scn_test_storage_init(&test);
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(close(open(file, O_CREAT | O_WRONLY, 0600)), 0);
-        scn_test_sql(file, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
-        scn_test_sql(file, scn_schema_steps[0].sql);
+        snprintf(sql, sizeof sql, "PRAGMA encoding = '%s'; PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; %s",
+                encoding, scn_schema_steps[0].sql);
+        scn_test_sql(file, sql);
         scn_test_sql(file,
                 "PRAGMA user_version = 1;"
                 "INSERT INTO document VALUES (1, x'000102030405060708090a0b0c0d0e0f', 'island', 1, x'')");
@@ -172,10 +175,15 @@ static enum scn_error verify_first_format(uint32_t junk_bytes)
 
 SCN_TEST(storage_schema, of_a_file_that_was_upgraded_is_that_of_a_new_one)
 {
-        SCN_TEST_OK(verify_first_format(0));
+        SCN_TEST_OK(verify_first_format("UTF-8", 0));
 }
 
 SCN_TEST(storage_schema, of_a_first_file_does_not_hide_what_stood_behind_its_end)
 {
-        cr_assert_eq(verify_first_format(4096), SCN_E_CORRUPT);
+        cr_assert_eq(verify_first_format("UTF-8", 4096), SCN_E_CORRUPT);
+}
+
+SCN_TEST(storage_schema, is_not_enough_where_texts_are_encoded_otherwise)
+{
+        cr_assert_eq(verify_first_format("UTF-16le", 0), SCN_E_CORRUPT);
 }

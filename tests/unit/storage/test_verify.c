@@ -275,11 +275,9 @@ SCN_TEST(journal_verify, leaves_the_length_of_a_file_in_use_open)
         scn_test_storage_finish(&test);
 }
 
-SCN_TEST(journal_verify, wants_pages_and_texts_as_the_format_says)
+SCN_TEST(journal_verify, wants_pages_as_the_format_says)
 {
-        static const struct spoil forms[] = {
-                {"PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM", "its pages"},
-        };
-        for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-                expect_corrupt(&forms[i]);
+        static const struct spoil large = {
+                "PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM", "its pages"};
+        expect_corrupt(&large);
 }
