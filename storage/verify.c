@@ -226,10 +226,10 @@ static enum scn_error check_folds(struct scn_journal *journal, struct scn_storag
 
 enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
-        enum scn_error error = scn_schema_verify(&journal->database, fault);
+        enum scn_error error = scn_database_check_size(&journal->database, fault);
 
         if (error == SCN_OK)
-                error = scn_database_check_size(&journal->database, fault);
+                error = scn_schema_verify(&journal->database, fault);
         if (error == SCN_OK)
                 error = scn_database_begin_read(&journal->database, fault);
         if (error == SCN_OK) {

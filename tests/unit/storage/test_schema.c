@@ -147,7 +147,7 @@ SCN_TEST(storage_schema, keeps_the_steps_before_the_one_that_fails)
 
 /* A document of format 1, its texts encoded so, with so many bytes behind its end; what verifying says once it has been
  * upgraded. */
-static enum scn_error verify_first_format(const char *encoding, uint32_t junk_bytes)
+static enum scn_error verify_first_format(const char *encoding, uint32_t junk_bytes, struct scn_storage_fault *fault)
 {
         struct scn_test_storage test;
         struct scn_journal *journal;
@@ -166,7 +166,7 @@ static enum scn_error verify_first_format(const char *encoding, uint32_t junk_by
         FILE *end = fopen(file, "ab");
         cr_assert(end != NULL && fwrite(junk, 1, junk_bytes, end) == junk_bytes && fclose(end) == 0);
         SCN_TEST_OK(scn_journal_open(test.storage, scn_test_text("island"), NULL, &journal, NULL));
-        const enum scn_error error = scn_journal_verify(journal, NULL);
+        const enum scn_error error = scn_journal_verify(journal, fault);
         scn_journal_close(journal);
         cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), 2);
         scn_test_storage_finish(&test);
@@ -175,15 +175,18 @@ static enum scn_error verify_first_format(const char *encoding, uint32_t junk_by
 
 SCN_TEST(storage_schema, of_a_file_that_was_upgraded_is_that_of_a_new_one)
 {
-        SCN_TEST_OK(verify_first_format("UTF-8", 0));
+        SCN_TEST_OK(verify_first_format("UTF-8", 0, NULL));
 }
 
 SCN_TEST(storage_schema, of_a_first_file_does_not_hide_what_stood_behind_its_end)
 {
-        cr_assert_eq(verify_first_format("UTF-8", 4096), SCN_E_CORRUPT);
+        cr_assert_eq(verify_first_format("UTF-8", 4096, NULL), SCN_E_CORRUPT);
 }
 
 SCN_TEST(storage_schema, is_not_enough_where_texts_are_encoded_otherwise)
 {
-        cr_assert_eq(verify_first_format("UTF-16le", 0), SCN_E_CORRUPT);
+        struct scn_storage_fault fault = {0};
+
+        cr_assert_eq(verify_first_format("UTF-16le", 0, &fault), SCN_E_CORRUPT);
+        cr_assert_not_null(strstr(fault.text, "not UTF-8"), "%s", fault.text);
 }
