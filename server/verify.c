@@ -3,7 +3,11 @@
 
 #include "server/verify.h"
 
+#include "server/at.h"
+#include "server/core.h"
 #include "server/room_open.h"
+
+#include <stdio.h>
 
 /* Each checkpoint, the newest first: that it is the state the journal has a digest of. */
 static enum scn_error verify_checkpoints(struct scn_journal *journal, const struct scn_document_options *options,
@@ -57,10 +61,33 @@ static enum scn_error replay_all(struct scn_journal *journal, const struct scn_d
         return error;
 }
 
+/* A tag that nobody could have set could be neither found nor removed. */
+static enum scn_error verify_tags(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        struct scn_journal_tags tags;
+        enum scn_error error = scn_journal_list_tags(journal, &tags, fault);
+        for (size_t i = 0; error == SCN_OK && i < tags.count; i++) {
+                const struct scn_journal_tag *tag = &tags.entries[i];
+                const bool is_name = scn_at_may_be_tag(tag->name);
+                if (!is_name || tag->author.size > SCN_AUTHOR_BYTES_MAX) {
+                        fault->revision = tag->revision;
+                        (void)snprintf(fault->text, sizeof fault->text, "tags, row %.*s: %s", (int)tag->name.size,
+                                (const char *)tag->name.data,
+                                is_name ? "the author is too long" : "a tag cannot have this name");
+                        error = SCN_E_CORRUPT;
+                }
+        }
+        scn_journal_tags_finish(&tags);
+        return error;
+}
+
 enum scn_error scn_document_verify(struct scn_journal *journal, const struct scn_document_options *options,
         struct scn_verified *verified_out, struct scn_storage_fault *fault)
 {
         enum scn_error error = scn_journal_verify(journal, fault);
+        if (error == SCN_OK) {
+                error = verify_tags(journal, fault);
+        }
         for (int i = 0; error == SCN_OK; i++) {
                 error = replay_all(journal, options, verified_out, fault);
                 if (error != SCN_E_FOLDED || i + 1 == SCN_FOLDED_TRIES) {

@@ -31,7 +31,7 @@ static enum scn_error make_file(struct scn_adoption *adoption, uint64_t number, 
 
         snprintf(adoption->draft, sizeof adoption->draft, SCN_STORAGE_DRAFT_PREFIX "in-%" PRIu64, number);
         if (scn_file_create_private(directory_fd, adoption->draft) < 0)
-                return scn_fault_set_errno(fault, errno, "make a file in", adoption->storage->path);
+                return scn_fault_set_errno(fault, errno, "make a file in", scn_storage_base_name(adoption->storage));
         adoption->has_file = true;
         adoption->fd = openat(directory_fd, adoption->draft, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
         return adoption->fd >= 0 ? SCN_OK : scn_fault_set_errno(fault, errno, "open", adoption->draft);

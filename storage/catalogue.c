@@ -37,7 +37,7 @@ static enum scn_error sync_directories(
         const struct scn_storage *storage, int to, int from, struct scn_storage_fault *fault)
 {
         if (fsync(to) < 0 || (from != to && fsync(from) < 0))
-                return scn_fault_set_errno(fault, errno, "sync the directory", storage->path);
+                return scn_fault_set_errno(fault, errno, "sync the directory", scn_storage_base_name(storage));
         return SCN_OK;
 }
 
@@ -45,6 +45,17 @@ static bool exists(int directory_fd, const char *file)
 {
         struct stat status;
         return fstatat(directory_fd, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static enum scn_error exists_fault(const struct place *place, int error_number, struct scn_storage_fault *fault)
+{
+        struct scn_storage_name name;
+
+        if (!scn_storage_name_from_file(place->file.text, SCN_STORAGE_DOCUMENTS, &name))
+                return scn_fault_set(
+                        fault, SCN_E_DOCUMENT_EXISTS, 0, error_number, "there is a file %s already", place->file.text);
+        return scn_fault_set(fault, SCN_E_DOCUMENT_EXISTS, 0, error_number, "there is a document %.*s already",
+                (int)name.size, (const char *)name.bytes);
 }
 
 static void name_beside(const struct place *place, const char *ending, char name_out[BESIDE_BYTES])
@@ -116,7 +127,7 @@ static enum scn_error move_main(const struct place *from, const struct place *to
         if (scn_file_rename(from->directory_fd, from->file.text, to->directory_fd, to->file.text) == 0)
                 return SCN_OK;
         if (errno == EEXIST)
-                return scn_fault_set(fault, SCN_E_DOCUMENT_EXISTS, 0, errno, "there is a %s already", to->file.text);
+                return exists_fault(to, errno, fault);
         if (errno == ENOENT)
                 return scn_fault_set(fault, SCN_E_NO_DOCUMENT, 0, errno, "there is no %s", from->file.text);
         return scn_fault_set_errno(fault, errno, "move", from->file.text);
@@ -128,7 +139,7 @@ static enum scn_error move_file(const struct scn_storage *storage, const struct 
         bool has_wal = false;
 
         if (exists(to->directory_fd, to->file.text))
-                return scn_fault_set(fault, SCN_E_DOCUMENT_EXISTS, 0, 0, "there is a %s already", to->file.text);
+                return exists_fault(to, 0, fault);
         enum scn_error error = remove_stray_wal(storage, to, fault);
         if (error == SCN_OK)
                 error = share_wal(storage, from, to, &has_wal, fault);
@@ -187,7 +198,7 @@ static enum scn_error make_draft_file(
                 if (errno != EEXIST)
                         break;
         }
-        return scn_fault_set_errno(fault, errno, "make a file in", storage->path);
+        return scn_fault_set_errno(fault, errno, "make a file in", scn_storage_base_name(storage));
 }
 
 enum scn_error scn_storage_draft(const struct scn_storage *storage, const struct scn_storage_birth *birth,
@@ -325,7 +336,7 @@ enum scn_error scn_storage_rename(const struct scn_storage *storage, struct scn_
         if (error == SCN_OK)
                 error = scn_storage_find(storage, name, fault);
         if (error == SCN_OK && strcmp(from.file.text, to.file.text) != 0 && exists(to.directory_fd, to.file.text))
-                error = scn_fault_set(fault, SCN_E_DOCUMENT_EXISTS, 0, 0, "there is a %s already", to.file.text);
+                error = exists_fault(&to, 0, fault);
         /* Should we die between the two, the name in the file is wrong until the next rename; the file's name
          * decides. */
         if (error == SCN_OK)

@@ -21,10 +21,18 @@
 #define GIVE_UP_STEPS 1000
 /* An append waits for upkeep itself, and upkeep asks for the file to be cut, at so many times the pages. */
 #define WAL_PAGES_FACTOR 4u
+#define PAGE_BYTES 4096
 /* A page with its head. */
-#define WAL_FRAME_BYTES (4096 + 24)
+#define WAL_FRAME_BYTES (PAGE_BYTES + 24)
 /* More than the longest row we write; a longer one in a file is damage, not a reason to allocate. */
 #define ROW_BYTES_MAX (2 * 1024 * 1024)
+
+const char *scn_database_name(const struct scn_database *database)
+{
+        const char *slash = strrchr(database->path, '/');
+
+        return slash != NULL ? slash + 1 : database->path;
+}
 
 /* ------------------------------------------------------------- the border */
 
@@ -86,9 +94,8 @@ static enum scn_error map_as(
         struct scn_database *database, enum scn_error error, int code, struct scn_storage_fault *fault)
 {
         const int reason = system_reason(database, code);
-        const char *name = strrchr(database->path, '/');
 
-        return scn_fault_set(fault, error, 0, code, "%s: %s%s%s", name != NULL ? name + 1 : database->path,
+        return scn_fault_set(fault, error, 0, code, "%s: %s%s%s", scn_database_name(database),
                 sqlite3_errmsg(database->handle), reason != 0 ? ": " : "", reason != 0 ? strerrordesc_np(reason) : "");
 }
 
@@ -237,7 +244,7 @@ static enum scn_error open_and_identify(struct scn_database *database, enum scn_
         int code = open_handle(database, kind);
 
         if (database->handle == NULL)
-                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, code, "%s: out of memory", database->path);
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, code, "%s: out of memory", scn_database_name(database));
         if (code == SQLITE_OK)
                 code = configure(database, kind);
         enum scn_error error = code == SQLITE_OK ? scn_schema_identify(database, application_id_out, version_out, fault)
@@ -250,7 +257,7 @@ static enum scn_error open_and_identify(struct scn_database *database, enum scn_
         sqlite3_close(database->handle);
         code = open_immutable(database);
         if (database->handle == NULL)
-                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, code, "%s: out of memory", database->path);
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, code, "%s: out of memory", scn_database_name(database));
         if (code == SQLITE_OK)
                 code = configure(database, kind);
         return code == SQLITE_OK ? scn_schema_identify(database, application_id_out, version_out, fault)
@@ -261,14 +268,15 @@ static enum scn_error check_identity(
         const struct scn_database *database, int64_t application_id, int64_t version, struct scn_storage_fault *fault)
 {
         if (application_id != SCN_SCHEMA_APPLICATION_ID || version < 1)
-                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a scene document", database->path);
+                return scn_fault_set(
+                        fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a scene document", scn_database_name(database));
         if (version > (int64_t)scn_schema_version)
                 return scn_fault_set(fault, SCN_E_NEWER_FORMAT, 0, 0,
-                        "%s: has format %lld, this program knows up to %u", database->path, (long long)version,
-                        (unsigned)scn_schema_version);
+                        "%s: has format %lld, this program knows up to %u", scn_database_name(database),
+                        (long long)version, (unsigned)scn_schema_version);
         if (version < (int64_t)scn_schema_version && !database->is_writer)
                 return scn_fault_set(fault, SCN_E_OLDER_FORMAT, 0, 0, "%s: has format %lld, %u is needed",
-                        database->path, (long long)version, (unsigned)scn_schema_version);
+                        scn_database_name(database), (long long)version, (unsigned)scn_schema_version);
         return SCN_OK;
 }
 
@@ -282,6 +290,64 @@ static enum scn_error settle_wal(struct scn_database *database, struct scn_stora
 
         database->is_unsettled = code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY;
         return database->is_unsettled ? scn_database_map(database, code, fault) : SCN_OK;
+}
+
+/* The first column of a query's only row. */
+static enum scn_error ask_number(
+        struct scn_database *database, const char *sql, int64_t *number_out, struct scn_storage_fault *fault)
+{
+        sqlite3_stmt *statement;
+        int code = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
+
+        if (code == SQLITE_OK) {
+                code = sqlite3_step(statement);
+                *number_out = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+        }
+        const enum scn_error error = code == SQLITE_ROW ? SCN_OK : scn_database_map(database, code, fault);
+        sqlite3_finalize(statement);
+        return error;
+}
+
+/* Inside a read transaction, so that nobody moves pages meanwhile without leaving others in the write-ahead file. */
+static enum scn_error check_size(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        int64_t objects, page_bytes = 0, pages = 0, is_utf8 = 0;
+        struct stat status;
+        /* A transaction begins with the first look into the file. */
+        enum scn_error error = ask_number(database, "SELECT count(*) FROM sqlite_schema", &objects, fault);
+
+        if (error == SCN_OK)
+                error = ask_number(database, "PRAGMA page_size", &page_bytes, fault);
+        if (error == SCN_OK)
+                error = ask_number(database, "PRAGMA page_count", &pages, fault);
+        if (error == SCN_OK)
+                error = ask_number(database, "SELECT encoding = 'UTF-8' FROM pragma_encoding", &is_utf8, fault);
+        if (error != SCN_OK)
+                return error;
+        if (page_bytes != PAGE_BYTES)
+                return scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: its pages do not have %d bytes",
+                        scn_database_name(database), PAGE_BYTES);
+        if (is_utf8 == 0)
+                return scn_fault_set(
+                        fault, SCN_E_CORRUPT, 0, 0, "%s: its texts are not UTF-8", scn_database_name(database));
+        if (stat(database->path, &status) < 0)
+                return scn_fault_set_errno(fault, errno, "look for", scn_database_name(database));
+        database->had_wrong_size |= !has_wal(database) && (int64_t)status.st_size != pages * page_bytes;
+        return !database->had_wrong_size
+                ? SCN_OK
+                : scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: the file has not the %lld bytes of its pages",
+                          scn_database_name(database), (long long)(pages * page_bytes));
+}
+
+enum scn_error scn_database_check_size(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        enum scn_error error = scn_database_begin_read(database, fault);
+
+        if (error != SCN_OK)
+                return error;
+        error = check_size(database, fault);
+        scn_database_end_read(database);
+        return error;
 }
 
 /* From here on the file may be changed: WAL mode, our format, and nothing left in the write-ahead file. */
@@ -305,11 +371,12 @@ static enum scn_error look_for(const struct scn_database *database, struct scn_s
 
         if (stat(database->path, &status) < 0) {
                 if (errno == ENOENT || errno == ENOTDIR)
-                        return scn_fault_set(fault, SCN_E_NO_DOCUMENT, 0, errno, "there is no %s", database->path);
-                return scn_fault_set_errno(fault, errno, "look for", database->path);
+                        return scn_fault_set(
+                                fault, SCN_E_NO_DOCUMENT, 0, errno, "there is no %s", scn_database_name(database));
+                return scn_fault_set_errno(fault, errno, "look for", scn_database_name(database));
         }
         if (!S_ISREG(status.st_mode))
-                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a file", database->path);
+                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a file", scn_database_name(database));
         return SCN_OK;
 }
 
@@ -334,11 +401,15 @@ enum scn_error scn_database_open(struct scn_database *database, const char *path
 
         const bool had_wal = has_wal(database);
         if (kind == SCN_DATABASE_READ_STILL && had_wal)
-                return scn_fault_set(fault, SCN_E_STORAGE_FULL, 0, 0, "%s: has a write-ahead file", database->path);
+                return scn_fault_set(
+                        fault, SCN_E_STORAGE_FULL, 0, 0, "%s: has a write-ahead file", scn_database_name(database));
         error = open_and_identify(database, kind, &application_id, &version, fault);
         if (error == SCN_OK && !(may_create && application_id == 0 && version == 0))
                 error = check_identity(database, application_id, version, fault);
         const bool is_ours = error == SCN_OK;
+        /* An upgrade is written, and what is written may cut the file; who verifies it then shall know nevertheless. */
+        if (is_ours && version > 0 && version < (int64_t)scn_schema_version)
+                (void)!scn_database_check_size(database, NULL);
         if (is_ours && database->is_writer)
                 error = prepare_for_writing(database, fault);
         if (database->handle != NULL && (is_ours || !had_wal))
@@ -465,7 +536,7 @@ static enum scn_error no_verdict_fault(const struct scn_database *database, stru
 {
         return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0,
                 "%s: an earlier commit failed without verdict, or none can be durable; the document must be opened anew",
-                database->path);
+                scn_database_name(database));
 }
 
 enum scn_error scn_database_begin_write(struct scn_database *database, struct scn_storage_fault *fault)

@@ -161,6 +161,7 @@ struct scn_database {
         bool has_no_verdict;      /* a commit failed without verdict, or none can be durable: nothing more is written */
         bool is_unsettled;        /* the disk was too full for what stood in the write-ahead file at opening */
         bool is_impatient;        /* locks are not waited for */
+        bool had_wrong_size;      /* when it was opened; the upgrade that followed may have cut it */
         atomic_bool *is_given_up; /* borrowed; NULL: nobody asks */
         uint32_t busy_timeout_ms;
         uint64_t busy_waited_us; /* for the lock that is waited for now */
@@ -186,6 +187,13 @@ SCN_NODISCARD enum scn_error scn_database_open(struct scn_database *database, co
 void scn_database_finish(struct scn_database *database);
 /* scn_journal_let_give_up(). */
 void scn_database_let_give_up(struct scn_database *database, atomic_bool *is_given_up);
+
+/* The file's name without the directories before it, which are nobody's business who asks from afar. */
+const char *scn_database_name(const struct scn_database *database);
+
+/* SCN_E_CORRUPT: the file is longer or shorter than its pages, or these, or its texts, are not as the format says.
+ * While something stands in the write-ahead file, the length says nothing. */
+SCN_NODISCARD enum scn_error scn_database_check_size(struct scn_database *database, struct scn_storage_fault *fault);
 
 /* SQLite's code as ours, with the fault. For everything but a commit. */
 enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault);

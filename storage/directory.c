@@ -34,6 +34,13 @@ bool scn_storage_path_of(const struct scn_storage *storage, const char *file, ch
         return (size_t)snprintf(path_out, SCN_STORAGE_PATH_SIZE, "%s/%s", storage->path, file) < SCN_STORAGE_PATH_SIZE;
 }
 
+const char *scn_storage_base_name(const struct scn_storage *storage)
+{
+        const char *slash = strrchr(storage->path, '/');
+
+        return slash != NULL && slash[1] != '\0' ? slash + 1 : storage->path;
+}
+
 /* A stream of its own over a directory that stays open. */
 static DIR *open_stream(int directory_fd)
 {
@@ -171,7 +178,7 @@ enum scn_error scn_storage_free_bytes(
         struct statvfs status;
 
         if (fstatvfs(storage->directory_fd, &status) < 0)
-                return scn_fault_set_errno(fault, errno, "measure the file system of", storage->path);
+                return scn_fault_set_errno(fault, errno, "measure the file system of", scn_storage_base_name(storage));
         *bytes_out = (uint64_t)status.f_bavail * status.f_frsize;
         return SCN_OK;
 }
@@ -256,7 +263,7 @@ enum scn_error scn_storage_list(const struct scn_storage *storage, enum scn_stor
 
         *list_out = (struct scn_storage_list){0};
         if (stream == NULL)
-                return scn_fault_set_errno(fault, errno, "list", storage->path);
+                return scn_fault_set_errno(fault, errno, "list", scn_storage_base_name(storage));
         while (error == SCN_OK && (entry = readdir(stream)) != NULL) {
                 if (scn_storage_name_from_file(entry->d_name, place, &name))
                         error = add_entry(list_out, directory_fd, entry->d_name, &name, fault);

@@ -27,6 +27,8 @@ struct scn_storage {
 /* Puts the path of a file in the directory together; false if it is too long. */
 SCN_NODISCARD bool scn_storage_path_of(
         const struct scn_storage *storage, const char *file, char path_out[SCN_STORAGE_PATH_SIZE]);
+/* Its last name, for texts that somebody from afar may see. */
+const char *scn_storage_base_name(const struct scn_storage *storage);
 /* Whoever edits needs the disk more than whoever wants a copy or brings a file: sets so many bytes aside for one, if
  * with all that has been promised enough stays free. SCN_E_STORAGE_FULL: it does not; nothing is promised. They are
  * given back as they are written, and when they will not be. */

@@ -14,10 +14,8 @@
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault)
 {
-        const char *name = strrchr(journal->database.path, '/');
-
         return scn_fault_set(fault, SCN_E_CORRUPT, revision, 0, "%s: revision %llu: %s",
-                name != NULL ? name + 1 : journal->database.path, (unsigned long long)revision, what);
+                scn_database_name(&journal->database), (unsigned long long)revision, what);
 }
 
 /* ------------------------------------------------------------ open, close */
@@ -85,7 +83,8 @@ static enum scn_error check_tail(struct scn_journal *journal, struct scn_storage
         if (error == SCN_OK)
                 error = scn_journal_history(journal, &history, fault);
         if (error == SCN_OK && history.judged > tail.revision)
-                return scn_journal_damage(journal, tail.revision + 1, "the journal ends before this revision", fault);
+                error = scn_journal_damage(journal, tail.revision + 1,
+                        "history, row 1: the journal ends before what has been judged", fault);
         for (size_t i = 0; i < sizeof witnesses / sizeof witnesses[0] && error == SCN_OK; i++) {
                 sqlite3_stmt *statement;
                 bool has_row;
@@ -123,10 +122,10 @@ static enum scn_error open_on(const char *path, enum scn_database_kind kind, con
         struct scn_journal *journal = scn_alloc_zero(1, sizeof *journal);
 
         if (journal == NULL)
-                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "%s: out of memory", path);
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
         if (!scn_checksum_init(&journal->checksum)) {
                 scn_free(journal);
-                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "%s: out of memory", path);
+                return scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
         }
         scn_client_cache_init(&journal->clients);
         enum scn_error error = scn_database_open(&journal->database, path, kind, options, birth != NULL, fault);
@@ -302,14 +301,13 @@ enum scn_error scn_journal_history(
                 return error;
         if (!has_row)
                 return scn_journal_damage(journal, 0, "the file does not say where its history begins", fault);
-        *history_out = (struct scn_journal_history){
-                .base = (scn_revision)sqlite3_column_int64(statement, 0),
-                .judged = (scn_revision)sqlite3_column_int64(statement, 1),
-        };
+        const int64_t base = sqlite3_column_int64(statement, 0), judged = sqlite3_column_int64(statement, 1);
         sqlite3_reset(statement);
-        /* Negative numbers are large ones here. */
-        if (history_out->judged > SCN_REVISION_MAX || history_out->base > history_out->judged)
-                return scn_journal_damage(journal, 0, "the history begins or is judged where it cannot be", fault);
+        if (base < 0 || judged < base || judged > (int64_t)SCN_REVISION_MAX)
+                return scn_fault_set(fault, SCN_E_CORRUPT, 0, 0,
+                        "%s: history, row 1: it begins or has been judged where it cannot",
+                        scn_database_name(&journal->database));
+        *history_out = (struct scn_journal_history){.base = (scn_revision)base, .judged = (scn_revision)judged};
         return SCN_OK;
 }
 

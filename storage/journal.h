@@ -151,6 +151,9 @@ SCN_NODISCARD enum scn_error scn_journal_end_lazily(
 SCN_NODISCARD enum scn_error scn_journal_find_time_inside(
         struct scn_journal *journal, int64_t time_us, scn_revision *revision_out, struct scn_storage_fault *fault);
 
+/* A part of scn_journal_verify(): rows that no revision leads to say what can be. SCN_E_CORRUPT names table and row. */
+SCN_NODISCARD enum scn_error scn_journal_verify_rows(struct scn_journal *journal, struct scn_storage_fault *fault);
+
 /* CORRUPT, naming a revision. */
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault);

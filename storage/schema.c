@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* FORMAT.md shows these tables with a comment for each column; a test compares them. */
 static const char create_sql[] =
@@ -194,4 +195,90 @@ enum scn_error scn_schema_upgrade(struct scn_database *database, const struct sc
                         return error;
         }
         return SCN_OK;
+}
+
+/* ----------------------------------------------------------------- verify */
+
+static const char objects_sql[] =
+        "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema"
+        " WHERE NOT (type = 'table' AND name = tbl_name AND (name = 'sqlite_sequence' OR name GLOB 'sqlite_stat[1-4]'))"
+        " ORDER BY type, name, tbl_name, sql";
+
+enum {
+        OBJECT_COLUMNS = 4,
+        OBJECT_KEYS = 2
+};
+
+/* As the query orders them, by the first columns; 0: all of these are equal. A row that is not there is above all. */
+static int compare_objects(sqlite3_stmt *one, bool has_one, sqlite3_stmt *other, bool has_other, int columns)
+{
+        int order = (has_one ? 0 : 1) - (has_other ? 0 : 1);
+
+        for (int i = 0; i < columns && order == 0 && has_one; i++) {
+                const struct scn_slice a = scn_database_column(one, i), b = scn_database_column(other, i);
+                order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+                if (order == 0)
+                        order = (a.size > b.size) - (a.size < b.size);
+        }
+        return order;
+}
+
+static enum scn_error object_fault(
+        const struct scn_database *database, sqlite3_stmt *object, const char *meaning, struct scn_storage_fault *fault)
+{
+        return scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: the %.16s %.64s %s", scn_database_name(database),
+                (const char *)sqlite3_column_text(object, 0), (const char *)sqlite3_column_text(object, 1), meaning);
+}
+
+static enum scn_error compare_schemas(
+        struct scn_database *database, sqlite3_stmt *found, sqlite3_stmt *wanted, struct scn_storage_fault *fault)
+{
+        while (true) {
+                const int code = sqlite3_step(found);
+                const bool has_found = code == SQLITE_ROW, has_wanted = sqlite3_step(wanted) == SQLITE_ROW;
+                if (!has_found && code != SQLITE_DONE)
+                        return scn_database_map(database, code, fault);
+                if (!has_found && !has_wanted)
+                        return SCN_OK;
+                const int order = compare_objects(found, has_found, wanted, has_wanted, OBJECT_KEYS);
+                if (order < 0)
+                        return object_fault(database, found, "does not belong to the format", fault);
+                if (order > 0)
+                        return object_fault(database, wanted, "is missing", fault);
+                if (compare_objects(found, has_found, wanted, has_wanted, OBJECT_COLUMNS) != 0)
+                        return object_fault(database, found, "is not what the format says", fault);
+        }
+}
+
+/* In memory: what a new file has. NULL: out of memory, which is all that can fail there. */
+static sqlite3 *make_model(void)
+{
+        sqlite3 *model = NULL;
+        int code = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+        for (uint32_t i = 0; i < scn_schema_version && code == SQLITE_OK; i++)
+                code = sqlite3_exec(model, scn_schema_steps[i].sql, NULL, NULL, NULL);
+        if (code == SQLITE_OK)
+                return model;
+        sqlite3_close(model);
+        return NULL;
+}
+
+enum scn_error scn_schema_verify(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        sqlite3 *model = make_model();
+        sqlite3_stmt *found = NULL, *wanted = NULL;
+        enum scn_error error = SCN_OK;
+
+        if (model == NULL || sqlite3_prepare_v2(model, objects_sql, -1, &wanted, NULL) != SQLITE_OK)
+                error = scn_fault_set(fault, SCN_E_NO_MEMORY, 0, 0, "out of memory");
+        if (error == SCN_OK) {
+                const int code = sqlite3_prepare_v2(database->handle, objects_sql, -1, &found, NULL);
+                error = code == SQLITE_OK ? compare_schemas(database, found, wanted, fault)
+                                          : scn_database_map(database, code, fault);
+        }
+        sqlite3_finalize(found);
+        sqlite3_finalize(wanted);
+        sqlite3_close(model);
+        return error;
 }

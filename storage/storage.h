@@ -541,7 +541,8 @@ void scn_journal_let_give_up(struct scn_journal *journal, atomic_bool *is_given_
  * way just now. The journal must not be closed meanwhile. */
 void scn_journal_interrupt(struct scn_journal *journal);
 
-/* Reads everything: SQLite's own structure, each transaction's checksum and place in the row of revisions, each
+/* Reads everything: that the schema and the file's length are those of the format, SQLite's own structure, that no row
+ * says what this storage could not have written, each transaction's checksum and place in the row of revisions, each
  * checkpoint part, the clients' runs. SCN_OK: all is well. SCN_E_CORRUPT: the first fault found. Takes as long as
  * the file is large, in short reads but for SQLite's own check. What the payloads mean is the caller's to verify. */
 SCN_NODISCARD enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault);

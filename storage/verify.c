@@ -4,6 +4,7 @@
 
 #include "protocol/base/uid.h"
 #include "storage/fault.h"
+#include "storage/schema.h"
 
 #include <string.h>
 
@@ -93,7 +94,8 @@ static enum scn_error check_structure(struct scn_journal *journal, struct scn_st
         } else {
                 const char *text = (const char *)sqlite3_column_text(statement, 0);
                 if (text == NULL || strcmp(text, "ok") != 0)
-                        error = scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: %s", journal->database.path,
+                        error = scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: %s",
+                                scn_database_name(&journal->database),
                                 text != NULL ? text : "SQLite's own check says nothing");
         }
         sqlite3_finalize(statement);
@@ -249,14 +251,20 @@ static enum scn_error check_folds(struct scn_journal *journal, struct scn_storag
 
 enum scn_error scn_journal_verify(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
-        enum scn_error error = scn_database_begin_read(&journal->database, fault);
+        enum scn_error error = scn_database_check_size(&journal->database, fault);
 
+        if (error == SCN_OK)
+                error = scn_schema_verify(&journal->database, fault);
+        if (error == SCN_OK)
+                error = scn_database_begin_read(&journal->database, fault);
         if (error == SCN_OK) {
                 error = check_structure(journal, fault);
                 scn_database_end_read(&journal->database);
         }
         if (error == SCN_OK)
                 error = check_ends(journal, fault);
+        if (error == SCN_OK)
+                error = scn_journal_verify_rows(journal, fault);
         if (error == SCN_OK)
                 error = check_transactions(journal, fault);
         if (error == SCN_OK)

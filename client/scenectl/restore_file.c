@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +41,13 @@ static void on_answer(struct scn_client *client, const struct scn_answer *answer
         } else if (answer->failure == NULL && !answer->has_more) {
                 scn_ctl_print_members(answer->body, ", ");
                 scn_ctl_print("\n");
+        }
+        if (answer->failure != NULL && strcmp(answer->failure->code, "document_exists") == 0) {
+                struct scn_failure failure = *answer->failure;
+                (void)snprintf(failure.text, sizeof failure.text, "%.200s; --replace sends it to the trash",
+                        answer->failure->text);
+                scn_ctl_fail(ctl, &failure);
+                return;
         }
         scn_ctl_on_done(client, answer, ctl);
 }

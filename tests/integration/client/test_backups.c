@@ -222,7 +222,7 @@ SCN_TEST_WITH(restore_file, brings_a_backup_back_beside_and_in_the_place_of_what
         EXPECT(&serve, 0, "{\"doc\":\"beside\",\"rev\":1,\"digest\"", "restore-file", "beside", file);
         digest_of(&serve, "beside", now);
         cr_assert_str_eq(now, then);
-        EXPECT(&serve, 1, "document_exists", "restore-file", "island", file);
+        EXPECT(&serve, 1, "there is a document island already; --replace", "restore-file", "island", file);
         EXPECT(&serve, 0, "\"rev\":1", "restore-file", "island", file, "--replace");
         digest_of(&serve, "island", now);
         cr_assert_str_eq(now, then);
@@ -268,5 +268,35 @@ SCN_TEST_WITH(restore_file, refuses_what_is_damaged_cut_short_foreign_or_newer_a
         digest_of(&serve, "island", after);
         cr_assert_str_eq(after, before);
         EXPECT(&serve, 1, "not_readable", "restore-file", "x", "/nonexistent/file");
+        serve_finish(&serve);
+}
+
+/* Each is about what nobody could have done with the daemon, and what would stand in the way of those who come. */
+SCN_TEST_WITH(restore_file, refuses_what_the_daemon_would_not_have_written_and_names_it, .timeout = 60)
+{
+        static const struct {
+                const char *spoil, *undo, *named;
+        } spoils[] = {
+                {"CREATE UNIQUE INDEX one_each ON tags (author)", "DROP INDEX one_each", "the index one_each"},
+                {"INSERT INTO tags VALUES ('12345', 1, 1, 'ann')", "DELETE FROM tags", "tags, row 12345"},
+                {"INSERT INTO tags VALUES ('2026-01-31T10:00:00Z', 1, 1, 'ann')", "DELETE FROM tags",
+                        "tags, row 2026-01-31T10"},
+                {"INSERT INTO tags VALUES ('good', 1, 1, printf('%257s', 'x'))", "DELETE FROM tags", "tags, row good"},
+                {"UPDATE history SET judged = 9223372036854775807", "UPDATE history SET judged = 0", "history, row 1"},
+        };
+        struct serve serve;
+        char file[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "one.scene", file);
+        EXPECT(&serve, 0, "\"rev\":1", "import", "island", SCN_TEST_SOURCE_DIR "/deploy/quickstart-scene.gltf");
+        EXPECT(&serve, 0, "bytes", "backup", "island", file);
+        for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
+                (void)scn_test_sql(file, spoils[i].spoil);
+                EXPECT(&serve, 1, spoils[i].named, "restore-file", "beside", file);
+                EXPECT(&serve, 1, spoils[i].named, "verify", file);
+                (void)scn_test_sql(file, spoils[i].undo);
+        }
+        (void)scn_test_sql(file, "INSERT INTO tags VALUES ('v1', 1, 1, printf('%256s', 'x'))");
+        EXPECT(&serve, 0, "\"rev\":1", "restore-file", "beside", file);
         serve_finish(&serve);
 }

@@ -78,6 +78,7 @@ static void expect_turned_away(const struct serve *serve, const char *data)
         cr_expect_lt(scn_daemon_now_ms() - begin_ms, REFUSAL_MS);
         (void)snprintf(holder, sizeof holder, "%d", (int)serve->daemon.process);
         cr_expect_eq(scn_daemon_log_count(&second, holder), 1, "it does not name process %s", holder);
+        cr_expect_eq(scn_daemon_log_count(&second, "another process has"), 0, "it says it twice");
         cr_expect_eq(scn_daemon_log_count(&second, "listening on"), 0);
         cr_expect_eq(fingerprint(serve), before, "something has changed");
         scn_daemon_finish(&second);

@@ -27,21 +27,39 @@ static char *sql_of_the_page(void)
         return text;
 }
 
-/* Tables, columns with types, defaults and keys, and indexes, as one list of lines. */
+/* Takes out what the file's own text does not have: comments, and what is more than one space (FORMAT.md). */
+static void normalise(char *text)
+{
+        char *to = text;
+
+        for (const char *at = text; *at != '\0';) {
+                if (at[0] == '-' && at[1] == '-') {
+                        at += strcspn(at, "\n");
+                } else if (*at == ' ' || *at == '\n') {
+                        const bool is_line_end = *at == '\n';
+                        at++;
+                        if (to != text && to[-1] == ' ')
+                                to--;
+                        if (!(is_line_end && *at == ')'))
+                                *to++ = ' ';
+                } else {
+                        *to++ = *at++;
+                }
+        }
+        *to = '\0';
+}
+
+/* The schema's own text, a line for each object. */
 static void describe(sqlite3 *handle, char *out, size_t size)
 {
-        static const char sql[] =
-                "SELECT group_concat(line, char(10)) FROM (SELECT line FROM ("
-                "SELECT m.name || ' ' || c.cid || ' ' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || ' ' || c.pk AS line"
-                " FROM sqlite_schema AS m, pragma_table_xinfo(m.name) AS c WHERE m.type = 'table'"
-                " UNION ALL SELECT t.name || ' wr ' || t.wr || ' strict ' || t.strict FROM pragma_table_list AS t"
-                " WHERE t.schema = 'main' AND t.type = 'table'"
-                " UNION ALL SELECT m.name || ' index ' || i.\"unique\" || i.partial || x.seqno || ifnull(x.name, '') FROM"
-                " sqlite_schema AS m, pragma_index_list(m.name) AS i, pragma_index_info(i.name) AS x"
-                " WHERE m.type = 'table') ORDER BY line)";
         sqlite3_stmt *statement;
 
-        cr_assert_eq(sqlite3_prepare_v2(handle, sql, -1, &statement, NULL), SQLITE_OK, "%s", sqlite3_errmsg(handle));
+        cr_assert_eq(
+                sqlite3_prepare_v2(handle,
+                        "SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || sql AS line"
+                        " FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY line)",
+                        -1, &statement, NULL),
+                SQLITE_OK, "%s", sqlite3_errmsg(handle));
         cr_assert_eq(sqlite3_step(statement), SQLITE_ROW);
         snprintf(out, size, "%s", (const char *)sqlite3_column_text(statement, 0));
         sqlite3_finalize(statement);
@@ -53,6 +71,7 @@ SCN_TEST(storage_schema, is_the_one_that_the_format_page_shows)
         struct scn_test_storage test;
         sqlite3 *handle;
         char *sql = sql_of_the_page();
+        normalise(sql);
 
         scn_test_storage_init(&test);
         scn_journal_close(scn_test_create_island(&test));
@@ -125,4 +144,50 @@ SCN_TEST(storage_schema, keeps_the_steps_before_the_one_that_fails)
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM sqlite_schema WHERE name = 'four'"), 0);
         scn_test_storage_finish(&test);
+}
+
+/* A document of format 1, its texts encoded so, with so many bytes behind its end; what verifying says once it has been
+ * upgraded. */
+static enum scn_error verify_first_format(const char *encoding, uint32_t junk_bytes, struct scn_storage_fault *fault)
+{
+        struct scn_test_storage test;
+        struct scn_journal *journal;
+        static const uint8_t junk[4096];
+        static char sql[1 << 14];
+
+        scn_test_storage_init(&test);
+        const char *file = scn_test_storage_file(&test, "island.scene");
+        cr_assert_eq(close(open(file, O_CREAT | O_WRONLY, 0600)), 0);
+        snprintf(sql, sizeof sql, "PRAGMA encoding = '%s'; PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; %s",
+                encoding, scn_schema_steps[0].sql);
+        scn_test_sql(file, sql);
+        scn_test_sql(file,
+                "PRAGMA user_version = 1;"
+                "INSERT INTO document VALUES (1, x'000102030405060708090a0b0c0d0e0f', 'island', 1, x'')");
+        FILE *end = fopen(file, "ab");
+        cr_assert(end != NULL && fwrite(junk, 1, junk_bytes, end) == junk_bytes && fclose(end) == 0);
+        SCN_TEST_OK(scn_journal_open(test.storage, scn_test_text("island"), NULL, &journal, NULL));
+        const enum scn_error error = scn_journal_verify(journal, fault);
+        scn_journal_close(journal);
+        cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), 2);
+        scn_test_storage_finish(&test);
+        return error;
+}
+
+SCN_TEST(storage_schema, of_a_file_that_was_upgraded_is_that_of_a_new_one)
+{
+        SCN_TEST_OK(verify_first_format("UTF-8", 0, NULL));
+}
+
+SCN_TEST(storage_schema, of_a_first_file_does_not_hide_what_stood_behind_its_end)
+{
+        cr_assert_eq(verify_first_format("UTF-8", 4096, NULL), SCN_E_CORRUPT);
+}
+
+SCN_TEST(storage_schema, is_not_enough_where_texts_are_encoded_otherwise)
+{
+        struct scn_storage_fault fault = {0};
+
+        cr_assert_eq(verify_first_format("UTF-16le", 0, &fault), SCN_E_CORRUPT);
+        cr_assert_not_null(strstr(fault.text, "not UTF-8"), "%s", fault.text);
 }
