@@ -222,7 +222,7 @@ SCN_TEST_WITH(restore_file, brings_a_backup_back_beside_and_in_the_place_of_what
         EXPECT(&serve, 0, "{\"doc\":\"beside\",\"rev\":1,\"digest\"", "restore-file", "beside", file);
         digest_of(&serve, "beside", now);
         cr_assert_str_eq(now, then);
-        EXPECT(&serve, 1, "there is a document island already; --replace", "restore-file", "island", file);
+        EXPECT(&serve, 1, "name already; --replace", "restore-file", "island", file);
         EXPECT(&serve, 0, "\"rev\":1", "restore-file", "island", file, "--replace");
         digest_of(&serve, "island", now);
         cr_assert_str_eq(now, then);
