@@ -147,10 +147,18 @@ enum scn_statement {
         SCN_STATEMENT_COUNT,
 };
 
+/* Which file a name stood for; inode 0: not looked at yet. */
+struct scn_database_file {
+        uint64_t device;
+        uint64_t inode;
+};
+
 struct scn_database {
         sqlite3 *handle;
         char path[4096 + 256]; /* for the faults, and for what lies beside it */
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
+        struct scn_database_file main; /* when it was opened */
+        struct scn_database_file wal;  /* at the first commit */
         bool is_writer;
         bool has_no_verdict; /* a commit failed without verdict: nothing more is written here */
         bool is_unsettled;   /* the disk was too full for what stood in the write-ahead file at opening */
@@ -198,7 +206,8 @@ SCN_NODISCARD enum scn_error scn_database_execute(
 SCN_NODISCARD enum scn_error scn_database_begin_read(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_end_read(struct scn_database *database);
 SCN_NODISCARD enum scn_error scn_database_begin_write(struct scn_database *database, struct scn_storage_fault *fault);
-/* Commits durably, and rolls back if that fails. Errors as scn_journal_append(). */
+/* Commits durably, and rolls back if that fails. Errors as scn_journal_append(); SCN_E_OUTCOME_UNKNOWN also if another
+ * program has replaced or removed the file or its write-ahead file. */
 SCN_NODISCARD enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_rollback(struct scn_database *database);
 

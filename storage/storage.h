@@ -255,8 +255,9 @@ struct scn_journal_transaction {
  * follow the file's last one, and each the one before.
  *
  * SCN_E_STORAGE_FULL, STORAGE_FAILED, STORAGE_BUSY, NO_MEMORY: none is stored, surely; the journal can go on.
- * SCN_E_OUTCOME_UNKNOWN: the disk gave no verdict. From now on the handle refuses to write with the same error;
- * close all handles of the document and open it again, the file then decides.
+ * SCN_E_OUTCOME_UNKNOWN: the disk gave no verdict, or another program has replaced or removed the file (then nothing is
+ * stored). From now on the handle refuses to write with the same error; close all handles of the document and open it
+ * again, the file then decides.
  * SCN_E_BAD_BATCH: the batch does not continue the journal (revision, time, a client's number), or breaks a limit
  * above; none is stored. */
 SCN_NODISCARD enum scn_error scn_journal_append(struct scn_journal *journal,

@@ -197,6 +197,38 @@ SCN_TEST_WITH(backups, of_all_under_load_are_whole_and_have_what_was_acknowledge
         serve_finish(&serve);
 }
 
+/* An operator does by hand what scenectl refuses: nothing is acknowledged that the file's next reader will not find. */
+SCN_TEST_WITH(backups, put_in_the_place_of_a_live_file_end_its_sessions_and_are_served_from_then_on, .timeout = 60)
+{
+        struct serve serve;
+        struct caller caller;
+        char copy[PATH_BYTES];
+        char live[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "copy.scene", copy);
+        path_in(&serve, "data/island.scene", live);
+        caller_begin(&caller, serve_connect(&serve, SERVE_TCP), 1, "ann");
+        (void)caller_open(&caller, "island");
+        struct scn_op op = scene_translate(1, 1, 0, 0);
+        caller_edit(&caller, 1, &op, 1);
+        (void)caller_await(&caller, 1);
+        EXPECT(&serve, 0, "\"rev\":1", "backup", "island", copy);
+        op = scene_translate(1, 2, 0, 0);
+        caller_edit(&caller, 2, &op, 1);
+        (void)caller_await(&caller, 2);
+        cr_assert_eq(rename(copy, live), 0);
+        op = scene_translate(1, 3, 0, 0);
+        caller_edit(&caller, 3, &op, 1);
+        struct scn_message message;
+        while (caller_receive(&caller, &message)) {
+                cr_assert_neq(message.kind, SCN_MESSAGE_applied);
+        }
+        caller_end(&caller);
+        EXPECT(&serve, 0, "\"rev\":2", "add", "island", "/", "Boat");
+        EXPECT(&serve, 0, "\"ok\":true", "verify", "island");
+        serve_finish(&serve);
+}
+
 /* --- restore-file --- */
 
 static void digest_of(const struct serve *serve, const char *document, char digest_out[160])
