@@ -54,6 +54,10 @@ SCN_NODISCARD enum scn_error scn_storage_open(
 /* All journals must be closed before. NULL is allowed. */
 void scn_storage_close(struct scn_storage *storage);
 
+/* Whether a process has this directory open as its data directory, without taking anything from one that is about to.
+ * Where that cannot be found out: yes. `path` is zero-terminated. */
+SCN_NODISCARD bool scn_storage_is_held(const char *path);
+
 /* Bytes that may still be written to the file system under the directory. */
 SCN_NODISCARD enum scn_error scn_storage_free_bytes(
         const struct scn_storage *storage, uint64_t *bytes_out, struct scn_storage_fault *fault);
