@@ -4,6 +4,7 @@
 #include "storage/database.h"
 
 #include "protocol/base/assert.h"
+#include "storage/directory.h"
 #include "storage/fault.h"
 #include "storage/schema.h"
 
@@ -79,14 +80,29 @@ static enum scn_error map_code(struct scn_database *database, int code)
         }
 }
 
+static bool is_draft(const char *name)
+{
+        return strncmp(name, SCN_STORAGE_DRAFT_PREFIX, strlen(SCN_STORAGE_DRAFT_PREFIX)) == 0;
+}
+
+const char *scn_database_label(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        const char *name = slash != NULL ? slash + 1 : path;
+
+        return is_draft(name) ? "the document" : name;
+}
+
 static enum scn_error map_as(
         struct scn_database *database, enum scn_error error, int code, struct scn_storage_fault *fault)
 {
         const int reason = system_reason(database, code);
-        const char *name = strrchr(database->path, '/');
+        /* Where the error was another connection's, this one knows nothing of it. */
+        const bool is_told = (sqlite3_errcode(database->handle) & 0xff) == (code & 0xff);
 
-        return scn_fault_set(fault, error, 0, code, "%s: %s%s%s", name != NULL ? name + 1 : database->path,
-                sqlite3_errmsg(database->handle), reason != 0 ? ": " : "", reason != 0 ? strerrordesc_np(reason) : "");
+        return scn_fault_set(fault, error, 0, code, "%s: %s%s%s", scn_database_label(database->path),
+                is_told ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code), reason != 0 ? ": " : "",
+                reason != 0 ? strerrordesc_np(reason) : "");
 }
 
 enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault)
@@ -241,15 +257,19 @@ static enum scn_error open_and_identify(struct scn_database *database, enum scn_
 static enum scn_error check_identity(
         const struct scn_database *database, int64_t application_id, int64_t version, struct scn_storage_fault *fault)
 {
+        const char *slash = strrchr(database->path, '/');
+        /* Who verifies a file anywhere knows it by its path. */
+        const char *what = slash != NULL && is_draft(slash + 1) ? scn_database_label(database->path) : database->path;
+
         if (application_id != SCN_SCHEMA_APPLICATION_ID || version < 1)
-                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a scene document", database->path);
+                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a scene document", what);
         if (version > (int64_t)scn_schema_version)
                 return scn_fault_set(fault, SCN_E_NEWER_FORMAT, 0, 0,
-                        "%s: has format %lld, this program knows up to %u", database->path, (long long)version,
+                        "%s: has format %lld, this program knows up to %u", what, (long long)version,
                         (unsigned)scn_schema_version);
         if (version < (int64_t)scn_schema_version && !database->is_writer)
-                return scn_fault_set(fault, SCN_E_OLDER_FORMAT, 0, 0, "%s: has format %lld, %u is needed",
-                        database->path, (long long)version, (unsigned)scn_schema_version);
+                return scn_fault_set(fault, SCN_E_OLDER_FORMAT, 0, 0, "%s: has format %lld, %u is needed", what,
+                        (long long)version, (unsigned)scn_schema_version);
         return SCN_OK;
 }
 

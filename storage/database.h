@@ -186,6 +186,8 @@ SCN_NODISCARD enum scn_error scn_database_open(struct scn_database *database, co
         struct scn_storage_fault *fault);
 void scn_database_finish(struct scn_database *database);
 
+/* What a fault's text calls a file: its name without the folder; a draft's name is nothing that anybody knows. */
+const char *scn_database_label(const char *path);
 /* SQLite's code as ours, with the fault. For everything but a commit. */
 enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault);
 

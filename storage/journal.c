@@ -14,10 +14,8 @@
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault)
 {
-        const char *name = strrchr(journal->database.path, '/');
-
         return scn_fault_set(fault, SCN_E_CORRUPT, revision, 0, "%s: revision %llu: %s",
-                name != NULL ? name + 1 : journal->database.path, (unsigned long long)revision, what);
+                scn_database_label(journal->database.path), (unsigned long long)revision, what);
 }
 
 /* ------------------------------------------------------------ open, close */

@@ -274,6 +274,36 @@ SCN_TEST_WITH(backups, onto_what_is_no_folder_fail_once, .timeout = 60)
         serve_finish(&serve);
 }
 
+SCN_TEST_WITH(backups, are_told_of_to_people_without_what_would_steer_a_terminal, .timeout = 60)
+{
+        static const char document[] = "is\x1b[31mland";
+        static const char gone[] = "no\x1b[31mbody";
+        struct serve serve;
+        char address[SERVE_ADDRESS_BYTES];
+        char folder[PATH_BYTES];
+        serve_begin(&serve);
+        serve_address(&serve, SERVE_UNIX, address);
+        path_in(&serve, "copies", folder);
+        EXPECT(&serve, 0, "land", "create", document);
+        const char *const commands[][6] = {
+                {"--server", address, "backup", "--all", folder, NULL},
+                {"--server", address, "verify", document, NULL},
+                {"--server", address, "backup", gone, "/nonexistent/\x1b[31m.scene", NULL},
+        };
+        for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+                struct scn_daemon tool;
+                scn_daemon_init(&tool);
+                scn_daemon_start(&tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = commands[i]});
+                (void)scn_daemon_wait_long(&tool, 30000);
+                char *said = scn_daemon_log(&tool);
+                cr_assert_null(strchr(said, '\x1b'), "%s", said);
+                cr_assert_not_null(strstr(said, i < 2 ? "is.[31mland" : "scenectl: "), "%s", said);
+                scn_free(said);
+                scn_daemon_finish(&tool);
+        }
+        serve_finish(&serve);
+}
+
 /* Copies the document's file and what stands beside it, as a cp in the wrong moment does. */
 static void copy_bytes(const char *from, const char *to)
 {
