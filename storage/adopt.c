@@ -34,7 +34,7 @@ static enum scn_error make_file(struct scn_adoption *adoption, uint64_t number, 
                 return scn_fault_set_errno(fault, errno, "make a file in", scn_storage_base_name(adoption->storage));
         adoption->has_file = true;
         adoption->fd = openat(directory_fd, adoption->draft, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-        return adoption->fd >= 0 ? SCN_OK : scn_fault_set_errno(fault, errno, "open", adoption->draft);
+        return adoption->fd >= 0 ? SCN_OK : scn_fault_set_errno(fault, errno, "open", "the document that is received");
 }
 
 enum scn_error scn_adoption_create(const struct scn_storage *storage, uint64_t number, uint64_t bytes,
@@ -66,7 +66,8 @@ enum scn_error scn_adoption_write(struct scn_adoption *adoption, struct scn_slic
                 if (count < 0 && errno == EINTR)
                         continue;
                 if (count <= 0)
-                        return scn_fault_set_errno(fault, count < 0 ? errno : EIO, "write", adoption->draft);
+                        return scn_fault_set_errno(
+                                fault, count < 0 ? errno : EIO, "write", "the document that is received");
                 at += (uint32_t)count;
         }
         adoption->received += part.size;
@@ -82,7 +83,7 @@ static enum scn_error sync_file(struct scn_adoption *adoption, struct scn_storag
 
         close(adoption->fd);
         adoption->fd = -1;
-        return result == 0 ? SCN_OK : scn_fault_set_errno(fault, reason, "sync", adoption->draft);
+        return result == 0 ? SCN_OK : scn_fault_set_errno(fault, reason, "sync", "the document that is received");
 }
 
 enum scn_error scn_adoption_open(
@@ -93,7 +94,7 @@ enum scn_error scn_adoption_open(
         SCN_ASSERT(adoption->fd >= 0 && adoption->received == adoption->bytes);
         enum scn_error error = sync_file(adoption, fault);
         if (error == SCN_OK && !scn_storage_path_of(adoption->storage, adoption->draft, path))
-                error = scn_fault_set_errno(fault, ENAMETOOLONG, "open", adoption->draft);
+                error = scn_fault_set_errno(fault, ENAMETOOLONG, "open", "the document that is received");
         if (error == SCN_OK)
                 error = scn_journal_open_on(path, SCN_DATABASE_WRITE, NULL, journal_out, fault);
         if (error != SCN_OK)

@@ -33,9 +33,17 @@ static enum scn_error target_fault(struct scn_backup *backup, int code, struct s
 {
         /* The connection that failed is the target's: it knows why. */
         struct scn_database target = {.handle = backup->target};
+        struct scn_storage_fault cause = {0};
 
-        snprintf(target.path, sizeof target.path, "%s", backup->part_path);
-        return scn_database_map(&target, code, fault);
+        snprintf(target.path, sizeof target.path, "%s", backup->journal->database.path);
+        const enum scn_error error = scn_database_map(&target, code, &cause);
+        return scn_fault_set(fault, error, 0, code, "a copy of %.200s", cause.text);
+}
+
+static enum scn_error system_fault(
+        const struct scn_backup *backup, int error_number, const char *verb, struct scn_storage_fault *fault)
+{
+        return scn_fault_set_errno(fault, error_number, verb, scn_database_label(backup->journal->database.path));
 }
 
 static enum scn_error open_target(struct scn_backup *backup, struct scn_storage_fault *fault)
@@ -46,7 +54,7 @@ static enum scn_error open_target(struct scn_backup *backup, struct scn_storage_
                 return scn_fault_set(fault, SCN_E_DOCUMENT_EXISTS, 0, 0, "there is a %s already", backup->path);
         unlink(backup->part_path); /* what a copy that was interrupted has left */
         if (scn_file_create_private(AT_FDCWD, backup->part_path) < 0)
-                return scn_fault_set_errno(fault, errno, "make", backup->part_path);
+                return system_fault(backup, errno, "make a copy of", fault);
         backup->has_part = true;
         int code = sqlite3_open_v2(backup->part_path, &backup->target,
                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
@@ -115,9 +123,10 @@ enum scn_error scn_backup_step(
         return SCN_OK;
 }
 
-static enum scn_error sync_parent(const char *path, struct scn_storage_fault *fault)
+static enum scn_error sync_parent(const struct scn_backup *backup, struct scn_storage_fault *fault)
 {
         char parent[4096];
+        const char *path = backup->path;
         const char *slash = strrchr(path, '/');
         const size_t size = slash == NULL ? 0 : (size_t)(slash - path) + 1;
 
@@ -128,7 +137,7 @@ static enum scn_error sync_parent(const char *path, struct scn_storage_fault *fa
         const int reason = errno;
         if (fd >= 0)
                 close(fd);
-        return result == 0 ? SCN_OK : scn_fault_set_errno(fault, reason, "sync the directory of", path);
+        return result == 0 ? SCN_OK : system_fault(backup, reason, "sync the directory for a copy of", fault);
 }
 
 /* Closes what SQLite has open; the copy is durable if all is well. */
@@ -150,16 +159,16 @@ enum scn_error scn_backup_finish(struct scn_backup *backup, struct scn_storage_f
         const int code = close_target(backup);
 
         if (code != SQLITE_OK)
-                return scn_fault_set(
-                        fault, SCN_E_STORAGE_FAILED, 0, code, "%s: cannot be completed", backup->part_path);
+                return scn_fault_set(fault, SCN_E_STORAGE_FAILED, 0, code, "a copy of %s: %s",
+                        scn_database_label(backup->journal->database.path), sqlite3_errstr(code));
         if (scn_file_rename(AT_FDCWD, backup->part_path, AT_FDCWD, backup->path) < 0) {
                 if (errno == EEXIST)
                         return scn_fault_set(
                                 fault, SCN_E_DOCUMENT_EXISTS, 0, errno, "there is a %s already", backup->path);
-                return scn_fault_set_errno(fault, errno, "make", backup->path);
+                return system_fault(backup, errno, "name the copy of", fault);
         }
         backup->is_finished = true;
-        return sync_parent(backup->path, fault);
+        return sync_parent(backup, fault);
 }
 
 void scn_backup_destroy(struct scn_backup *backup)

@@ -24,6 +24,7 @@ struct scn_copy {
         int fd;            /* -1: not complete */
         uint64_t bytes;
         char path[SCN_STORAGE_PATH_SIZE];
+        char document[SCN_STORAGE_FILE_NAME_TEXT_BYTES]; /* its file, for the faults */
 };
 
 enum scn_error scn_copy_create(const struct scn_storage *storage, struct scn_slice name, uint64_t number,
@@ -38,10 +39,10 @@ enum scn_error scn_copy_create(const struct scn_storage *storage, struct scn_sli
         copy->storage = storage;
         copy->fd = -1;
         snprintf(file, sizeof file, SCN_STORAGE_DRAFT_PREFIX "copy-%" PRIu64, number);
-        enum scn_error error;
-        if (!scn_storage_path_of(storage, file, copy->path))
-                error = scn_fault_set_errno(fault, ENAMETOOLONG, "make", file);
-        else
+        enum scn_error error = scn_storage_file_name(name, copy->document, fault);
+        if (error == SCN_OK && !scn_storage_path_of(storage, file, copy->path))
+                error = scn_fault_set_errno(fault, ENAMETOOLONG, "make a copy of", copy->document);
+        if (error == SCN_OK)
                 error = scn_journal_open(storage, name, &reading, &copy->journal, fault);
         if (error == SCN_OK)
                 error = scn_backup_create(copy->journal, copy->path, &copy->backup, fault);
@@ -84,7 +85,7 @@ static enum scn_error complete(struct scn_copy *copy, struct scn_storage_fault *
         copy->has_name = true;
         copy->fd = open(copy->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (copy->fd < 0 || unlink(copy->path) < 0 || fstat(copy->fd, &status) < 0)
-                return scn_fault_set_errno(fault, errno, "read", copy->path);
+                return scn_fault_set_errno(fault, errno, "read the copy of", copy->document);
         copy->has_name = false;
         copy->bytes = (uint64_t)status.st_size;
         return SCN_OK;
@@ -118,7 +119,7 @@ enum scn_error scn_copy_read(
                 if (count < 0 && errno == EINTR)
                         continue;
                 if (count < 0)
-                        return scn_fault_set_errno(fault, errno, "read", copy->path);
+                        return scn_fault_set_errno(fault, errno, "read the copy of", copy->document);
                 if (count == 0)
                         break;
                 *size_out += (size_t)count;

@@ -4,6 +4,7 @@
 #include "storage/database.h"
 
 #include "protocol/base/assert.h"
+#include "storage/directory.h"
 #include "storage/fault.h"
 #include "storage/schema.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 5000u
 #define BUSY_PAUSE_FIRST_US 100u
@@ -29,9 +31,7 @@
 
 const char *scn_database_name(const struct scn_database *database)
 {
-        const char *slash = strrchr(database->path, '/');
-
-        return slash != NULL ? slash + 1 : database->path;
+        return scn_database_label(database->path);
 }
 
 /* ------------------------------------------------------------- the border */
@@ -90,13 +90,29 @@ static enum scn_error map_code(struct scn_database *database, int code)
         }
 }
 
+static bool is_draft(const char *name)
+{
+        return strncmp(name, SCN_STORAGE_DRAFT_PREFIX, strlen(SCN_STORAGE_DRAFT_PREFIX)) == 0;
+}
+
+const char *scn_database_label(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        const char *name = slash != NULL ? slash + 1 : path;
+
+        return is_draft(name) ? "the document" : name;
+}
+
 static enum scn_error map_as(
         struct scn_database *database, enum scn_error error, int code, struct scn_storage_fault *fault)
 {
         const int reason = system_reason(database, code);
+        /* Where the error was another connection's, this one knows nothing of it. */
+        const bool is_told = (sqlite3_errcode(database->handle) & 0xff) == (code & 0xff);
 
         return scn_fault_set(fault, error, 0, code, "%s: %s%s%s", scn_database_name(database),
-                sqlite3_errmsg(database->handle), reason != 0 ? ": " : "", reason != 0 ? strerrordesc_np(reason) : "");
+                is_told ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code), reason != 0 ? ": " : "",
+                reason != 0 ? strerrordesc_np(reason) : "");
 }
 
 enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault)
@@ -365,7 +381,7 @@ static enum scn_error prepare_for_writing(struct scn_database *database, struct 
         return error == SCN_E_STORAGE_FULL ? SCN_OK : error;
 }
 
-static enum scn_error look_for(const struct scn_database *database, struct scn_storage_fault *fault)
+static enum scn_error look_for(struct scn_database *database, struct scn_storage_fault *fault)
 {
         struct stat status;
 
@@ -377,6 +393,7 @@ static enum scn_error look_for(const struct scn_database *database, struct scn_s
         }
         if (!S_ISREG(status.st_mode))
                 return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a file", scn_database_name(database));
+        database->main = (struct scn_database_file){(uint64_t)status.st_dev, (uint64_t)status.st_ino};
         return SCN_OK;
 }
 
@@ -553,11 +570,59 @@ enum scn_error scn_database_begin_write(struct scn_database *database, struct sc
         return scn_database_execute(database, SCN_STATEMENT_BEGIN_WRITE, fault);
 }
 
+/* A file that is looked at for the first time is taken as it is. */
+static bool has_name(const char *path, struct scn_database_file *file)
+{
+        struct stat status;
+        const bool is_there = stat(path, &status) == 0;
+
+        if (file->inode == 0 && is_there)
+                *file = (struct scn_database_file){(uint64_t)status.st_dev, (uint64_t)status.st_ino};
+        return file->inode == 0 ||
+                (is_there && file->device == (uint64_t)status.st_dev && file->inode == (uint64_t)status.st_ino);
+}
+
+/* Our write-ahead file belongs to the file that has lost its name, and SQLite would take it for that of the one which
+ * has the name now. Its contents go to where they belong. */
+static void leave_replaced_file(struct scn_database *database, const char *wal)
+{
+        char shm[sizeof database->path + 8];
+        struct stat status;
+
+        (void)sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        if (stat(database->path, &status) < 0 || !has_name(wal, &database->wal))
+                return;
+        snprintf(shm, sizeof shm, "%s-shm", database->path);
+        unlink(wal);
+        unlink(shm);
+}
+
+/* Whether what is about to be committed will be found by whoever opens the document next. If not, the transaction is
+ * taken back. */
+static enum scn_error check_names(struct scn_database *database, struct scn_storage_fault *fault)
+{
+        char wal[sizeof database->path + 8];
+
+        snprintf(wal, sizeof wal, "%s-wal", database->path);
+        const bool has_main = has_name(database->path, &database->main);
+        if (has_main && has_name(wal, &database->wal))
+                return SCN_OK;
+        database->has_no_verdict = true;
+        scn_database_rollback(database);
+        if (!has_main)
+                leave_replaced_file(database, wal);
+        return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0, "%s: another program has replaced or removed it",
+                has_main ? wal : database->path);
+}
+
 enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault)
 {
         sqlite3_stmt *statement;
-        enum scn_error error = scn_database_prepare(database, SCN_STATEMENT_COMMIT, &statement, fault);
+        enum scn_error error = check_names(database, fault);
 
+        if (error != SCN_OK)
+                return error;
+        error = scn_database_prepare(database, SCN_STATEMENT_COMMIT, &statement, fault);
         if (error == SCN_OK) {
                 const int code = sqlite3_step(statement);
                 if (code == SQLITE_DONE) {

@@ -153,10 +153,18 @@ enum scn_statement {
         SCN_STATEMENT_COUNT,
 };
 
+/* Which file a name stood for; inode 0: not looked at yet. */
+struct scn_database_file {
+        uint64_t device;
+        uint64_t inode;
+};
+
 struct scn_database {
         sqlite3 *handle;
         char path[4096 + 256]; /* for the faults, and for what lies beside it */
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
+        struct scn_database_file main; /* when it was opened */
+        struct scn_database_file wal;  /* at the first commit */
         bool is_writer;
         bool has_no_verdict;      /* a commit failed without verdict, or none can be durable: nothing more is written */
         bool is_unsettled;        /* the disk was too full for what stood in the write-ahead file at opening */
@@ -195,6 +203,8 @@ const char *scn_database_name(const struct scn_database *database);
  * While something stands in the write-ahead file, the length says nothing. */
 SCN_NODISCARD enum scn_error scn_database_check_size(struct scn_database *database, struct scn_storage_fault *fault);
 
+/* What a fault's text calls a file: its name without the folder; a draft's name is nothing that anybody knows. */
+const char *scn_database_label(const char *path);
 /* SQLite's code as ours, with the fault. For everything but a commit. */
 enum scn_error scn_database_map(struct scn_database *database, int code, struct scn_storage_fault *fault);
 
@@ -215,7 +225,8 @@ SCN_NODISCARD enum scn_error scn_database_execute(
 SCN_NODISCARD enum scn_error scn_database_begin_read(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_end_read(struct scn_database *database);
 SCN_NODISCARD enum scn_error scn_database_begin_write(struct scn_database *database, struct scn_storage_fault *fault);
-/* Commits durably, and rolls back if that fails. Errors as scn_journal_append(). */
+/* Commits durably, and rolls back if that fails. Errors as scn_journal_append(); SCN_E_OUTCOME_UNKNOWN also if another
+ * program has replaced or removed the file or its write-ahead file. */
 SCN_NODISCARD enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_rollback(struct scn_database *database);
 /* Whether commits are durable from now on; at first they are. Outside a transaction. If they cannot be made so again

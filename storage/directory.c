@@ -172,6 +172,17 @@ void scn_storage_close(struct scn_storage *storage)
         scn_free(storage);
 }
 
+bool scn_storage_is_held(const char *path)
+{
+        const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0)
+                return errno != ENOENT && errno != ENOTDIR;
+        const bool is_held = scn_file_is_locked(fd);
+        close(fd);
+        return is_held;
+}
+
 enum scn_error scn_storage_free_bytes(
         const struct scn_storage *storage, uint64_t *bytes_out, struct scn_storage_fault *fault)
 {

@@ -156,3 +156,24 @@ enum scn_error scn_file_lock(int directory_fd, const char *path, int *lock_fd_ou
         *lock_fd_out = fd;
         return SCN_OK;
 }
+
+bool scn_file_is_locked(int directory_fd)
+{
+        /* For reading, as the descriptor is: the lock is for writing, and so is in the way. */
+        struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+        const int fd = openat(directory_fd, LOCK_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+        if (fd < 0 && errno != ENOENT)
+                return true;
+        if (fd < 0) {
+                /* Somebody may have removed it. Only then is a lock taken, which one who starts could meet. */
+                const bool is_free = flock(directory_fd, LOCK_SH | LOCK_NB) == 0;
+                const bool is_held = !is_free && is_taken(errno);
+                if (is_free)
+                        flock(directory_fd, LOCK_UN);
+                return is_held;
+        }
+        const int result = fcntl(fd, F_OFD_GETLK, &whole);
+        close(fd);
+        return result < 0 || whole.l_type != F_UNLCK;
+}

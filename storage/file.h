@@ -24,5 +24,7 @@ void scn_file_remove_database(int directory_fd, const char *name);
  * nobody else may share) ends the lock. Errors: SCN_E_IN_USE with the holder's id. */
 SCN_NODISCARD enum scn_error scn_file_lock(
         int directory_fd, const char *path, int *lock_fd_out, struct scn_storage_fault *fault);
+/* Whether somebody has locked it so. Where that cannot be found out: yes. */
+SCN_NODISCARD bool scn_file_is_locked(int directory_fd);
 
 #endif

@@ -61,6 +61,10 @@ void scn_storage_close(struct scn_storage *storage);
 #define SCN_COPY_RESERVE_BYTES (UINT64_C(16) << 20)
 void scn_storage_keep_free(struct scn_storage *storage, uint64_t bytes);
 
+/* Whether a process has this directory open as its data directory, without taking anything from one that is about to.
+ * Where that cannot be found out: yes. `path` is zero-terminated. */
+SCN_NODISCARD bool scn_storage_is_held(const char *path);
+
 /* Bytes that may still be written to the file system under the directory. */
 SCN_NODISCARD enum scn_error scn_storage_free_bytes(
         const struct scn_storage *storage, uint64_t *bytes_out, struct scn_storage_fault *fault);
@@ -268,8 +272,9 @@ struct scn_journal_transaction {
  * follow the file's last one, and each the one before.
  *
  * SCN_E_STORAGE_FULL, STORAGE_FAILED, STORAGE_BUSY, NO_MEMORY: none is stored, surely; the journal can go on.
- * SCN_E_OUTCOME_UNKNOWN: the disk gave no verdict. From now on the handle refuses to write with the same error;
- * close all handles of the document and open it again, the file then decides.
+ * SCN_E_OUTCOME_UNKNOWN: the disk gave no verdict, or another program has replaced or removed the file (then nothing is
+ * stored). From now on the handle refuses to write with the same error; close all handles of the document and open it
+ * again, the file then decides.
  * SCN_E_BAD_BATCH: the batch does not continue the journal (revision, time, a client's number), or breaks a limit
  * above; none is stored. */
 SCN_NODISCARD enum scn_error scn_journal_append(struct scn_journal *journal,

@@ -8,6 +8,7 @@
 
 #include "client/scenectl/file_out.h"
 #include "client/scenectl/verify_file.h"
+#include "protocol/base/uid.h"
 #include "protocol/wire/pack.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ struct backup {
         bool is_to_output; /* standard output: no name, nothing to verify */
         struct scn_file_out out;
         struct scn_ctl_copy copy;
+        struct scn_file_state state; /* what was verified */
         bool is_whole;
 };
 
@@ -62,15 +64,45 @@ static void on_part(struct scn_client *client, const struct scn_answer *answer, 
 /* The very file that gets the name is read and replayed. */
 static bool verify(struct backup *backup)
 {
-        struct scn_file_state state;
         struct scn_failure failure;
-        if (!scn_ctl_check_file(backup->out.temporary, &state, &failure)) {
+        if (!scn_ctl_check_file(backup->out.temporary, &backup->state, &failure)) {
                 scn_ctl_fail(backup->ctl, &failure);
                 return false;
         }
-        backup->copy.is_verified = true;
-        backup->copy.revision = state.revision;
+        backup->copy.revision = backup->state.revision;
         return true;
+}
+
+/* What SQLite has left beside an older file of the name it would take for that of the new one. */
+static bool clear_beside(struct backup *backup)
+{
+        static const char *const endings[] = {"-wal", "-shm", "-journal"};
+        char beside[SCN_FILE_OUT_PATH_BYTES + 16];
+        for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+                (void)snprintf(beside, sizeof beside, "%s%s", backup->out.target, endings[i]);
+                if (unlink(beside) != 0 && errno != ENOENT) {
+                        scn_ctl_fail_path(backup->ctl, "not_writable", beside, errno);
+                        return false;
+                }
+        }
+        return true;
+}
+
+/* It was verified under another name: another program may have put something beside this one. */
+static bool is_under_its_name(struct backup *backup)
+{
+        struct scn_file_state state;
+        struct scn_failure failure = {.has_op = false};
+        backup->copy.is_verified = scn_ctl_look_into_file(backup->out.target, &state) &&
+                scn_uid_equal(state.uid, backup->state.uid) && state.revision == backup->state.revision &&
+                state.epoch == backup->state.epoch;
+        if (!backup->copy.is_verified) {
+                (void)snprintf(failure.code, sizeof failure.code, "corrupt");
+                (void)snprintf(failure.text, sizeof failure.text, "%.150s: another program has changed the copy",
+                        backup->path);
+                scn_ctl_fail(backup->ctl, &failure);
+        }
+        return backup->copy.is_verified;
 }
 
 static bool finish(struct backup *backup)
@@ -79,7 +111,8 @@ static bool finish(struct backup *backup)
         if (backup->is_to_output) {
                 return ctl->code == SCN_CTL_OK;
         }
-        if (!backup->is_whole || ctl->code != SCN_CTL_OK || !verify(backup)) {
+        if (!backup->is_whole || ctl->code != SCN_CTL_OK || !verify(backup) || scn_ctl_is_live(ctl, backup->path) ||
+                !clear_beside(backup)) {
                 scn_file_out_abandon(&backup->out);
                 return false;
         }
@@ -87,16 +120,16 @@ static bool finish(struct backup *backup)
         if (error != 0) {
                 scn_ctl_fail_path(ctl, "not_writable", backup->path, error);
         }
-        return error == 0;
+        return error == 0 && is_under_its_name(backup);
 }
 
 bool scn_ctl_copy_document(struct scn_ctl *ctl, const char *document, const char *path, struct scn_ctl_copy *copy_out)
 {
         struct backup backup = {.ctl = ctl, .path = path, .is_to_output = strcmp(path, "-") == 0};
-        if (!scn_ctl_open(ctl, document)) {
+        if ((!backup.is_to_output && scn_ctl_is_live(ctl, path)) || !scn_ctl_open(ctl, document)) {
                 return false;
         }
-        const int problem = backup.is_to_output ? 0 : scn_file_out_begin(&backup.out, path);
+        const int problem = backup.is_to_output ? 0 : scn_file_out_begin_over_link(&backup.out, path);
         if (problem != 0) {
                 scn_ctl_fail_path(ctl, "not_writable", path, problem);
                 return false;
@@ -119,7 +152,8 @@ static int back_up_one(struct scn_ctl *ctl, const char *document, const char *pa
                 return ctl->code;
         }
         if (!ctl->is_json) {
-                scn_ctl_print("%s: %llu bytes, revision %llu, verified\n", path, (unsigned long long)copy.bytes,
+                scn_ctl_print_cstring(path);
+                scn_ctl_print(": %llu bytes, revision %llu, verified\n", (unsigned long long)copy.bytes,
                         (unsigned long long)copy.revision);
                 return ctl->code;
         }

@@ -82,6 +82,10 @@ static bool list_documents(struct list *list)
 static bool is_current(const struct entry *entry, const char *path)
 {
         struct scn_file_state state;
+        struct stat status;
+        if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode) || scn_ctl_has_file_beside(path)) {
+                return false; /* a link to a copy is none, and what is whole has nothing beside it */
+        }
         return entry->is_known && scn_ctl_look_into_file(path, &state) && scn_uid_equal(state.uid, entry->state.uid) &&
                 state.revision == entry->state.revision && state.epoch == entry->state.epoch;
 }
@@ -90,7 +94,8 @@ static void say(struct scn_ctl *ctl, const struct entry *entry, const char *path
 {
         const uint64_t revision = copy != NULL ? copy->revision : entry->state.revision;
         if (!ctl->is_json) {
-                scn_ctl_print("%s: %s, revision %llu%s\n", entry->name, copy != NULL ? "copied" : "unchanged",
+                scn_ctl_print_cstring(entry->name);
+                scn_ctl_print(": %s, revision %llu%s\n", copy != NULL ? "copied" : "unchanged",
                         (unsigned long long)revision, copy != NULL ? ", verified" : "");
                 return;
         }
@@ -113,7 +118,10 @@ static void say(struct scn_ctl *ctl, const struct entry *entry, const char *path
 static void say_failed(struct scn_ctl *ctl, const struct entry *entry, const struct scn_failure *failure)
 {
         if (!ctl->is_json) {
-                scn_ctl_print("%s: failed: %s: %s\n", entry->name, failure->code, failure->text);
+                scn_ctl_print_cstring(entry->name);
+                scn_ctl_print(": failed: %s: ", failure->code);
+                scn_ctl_print_cstring(failure->text);
+                scn_ctl_print("\n");
                 return;
         }
         scn_ctl_begin_line(ctl);
@@ -147,11 +155,30 @@ static bool back_up(struct scn_ctl *ctl, const struct entry *entry, const char *
         return true;
 }
 
+/* Said once, not for each document. */
+static bool prepare_folder(struct scn_ctl *ctl, const char *folder)
+{
+        struct stat status;
+        char inside[PATH_BYTES];
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
+                scn_ctl_fail_path(ctl, "not_writable", folder, errno);
+                return false;
+        }
+        if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) {
+                scn_ctl_fail_path(ctl, "not_writable", folder, ENOTDIR);
+                return false;
+        }
+        if ((size_t)snprintf(inside, sizeof inside, "%s/", folder) >= sizeof inside) {
+                scn_ctl_fail_path(ctl, "not_writable", folder, ENAMETOOLONG);
+                return false;
+        }
+        return !scn_ctl_is_live(ctl, inside);
+}
+
 int scn_ctl_back_up_all(struct scn_ctl *ctl, const char *folder)
 {
         struct list list = {.ctl = ctl};
-        if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
-                scn_ctl_fail_path(ctl, "not_writable", folder, errno);
+        if (!prepare_folder(ctl, folder)) {
                 return ctl->code;
         }
         const bool is_listed = list_documents(&list);

@@ -78,7 +78,8 @@ static void on_verified(struct scn_client *client, const struct scn_answer *answ
                 scn_ctl_put_members(ctl, answer->body);
                 scn_ctl_end_line(ctl);
         } else if (answer->failure == NULL) {
-                scn_ctl_print("%s: ", verification->document);
+                scn_ctl_print_cstring(verification->document);
+                scn_ctl_print(": ");
                 scn_ctl_print_members(answer->body, ", ");
                 scn_ctl_print("\n");
         }

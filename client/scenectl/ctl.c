@@ -69,7 +69,10 @@ static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *fa
 {
         const char *between = "\n  ";
         scn_ctl_flush(ctl);
-        (void)fprintf(stderr, "scenectl: %s: %s", failure->code, failure->text);
+        char text[sizeof failure->text];
+        memcpy(text, failure->text, sizeof text);
+        scn_ctl_clean(text);
+        (void)fprintf(stderr, "scenectl: %s: %s", failure->code, text);
         if (failure->has_op) {
                 (void)fprintf(stderr, "%sop %u", between, failure->op);
                 between = ", ";

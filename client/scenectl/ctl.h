@@ -192,6 +192,9 @@ void scn_ctl_put_hex(struct scn_ctl *ctl, struct scn_slice bytes);
 /* For people. A name may hold what would steer a terminal: that is shown as dots. */
 __attribute__((format(printf, 1, 2))) void scn_ctl_print(const char *format, ...);
 void scn_ctl_print_text(struct scn_slice text);
+void scn_ctl_print_cstring(const char *text);
+/* The same in place, for what is printed elsewhere. */
+void scn_ctl_clean(char *text);
 void scn_ctl_print_uid(struct scn_uid uid);
 void scn_ctl_print_floats(const char *name, const float *floats, uint32_t count);
 /* The same map, a member a line, or, with a separator, in one. */

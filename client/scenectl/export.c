@@ -6,12 +6,17 @@
 
 #include "client/scenectl/ctl.h"
 #include "client/scenectl/gltf_write.h"
+#include "client/scenectl/verify_file.h"
 #include "protocol/base/alloc.h"
 #include "protocol/base/uid.h"
 #include "protocol/wire/pack.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* What realpath() needs. */
+#define PATH_BYTES 4096
 
 struct export
 {
@@ -173,7 +178,8 @@ static void print_done(const struct export *export, const char *path, const stru
                 scn_ctl_put_notes(ctl, report);
                 scn_ctl_end_line(ctl);
         } else {
-                scn_ctl_print("%s: %u nodes at revision %llu\n", path, nodes_count, (unsigned long long)export->rev);
+                scn_ctl_print_cstring(path);
+                scn_ctl_print(": %u nodes at revision %llu\n", nodes_count, (unsigned long long)export->rev);
                 scn_ctl_print_notes(report);
         }
 }
@@ -184,8 +190,10 @@ int scn_ctl_run_export(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         struct scn_request request = SCN_REQUEST_INIT;
         struct scn_gltf_report report;
         const char *path = arguments->values[1];
+        char real[PATH_BYTES];
         request.at = arguments->options[SCN_CTL_OPTION_at];
-        if (!scn_ctl_open(ctl, arguments->values[0])) {
+        if (scn_ctl_is_live(ctl, realpath(path, real) != NULL ? real : path) ||
+                !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
         const enum scn_error error = scn_client_tree(ctl->client, &request, on_tree, &export);

@@ -47,13 +47,17 @@ static int resolve_target(struct scn_file_out *out, const char *path)
         return 0;
 }
 
-int scn_file_out_begin(struct scn_file_out *out, const char *path)
+/* Links that the system makes, like /dev/stdout, stay. */
+static bool is_system_link(const char *path)
 {
-        out->fd = -1;
-        out->mode = MODE_NEW;
-        int error = resolve_target(out, path);
-        if (error != 0)
-                return error;
+        static const char system[] = "/proc/";
+        char where[sizeof system - 1];
+
+        return readlink(path, where, sizeof where) == (ssize_t)sizeof where && memcmp(where, system, sizeof where) == 0;
+}
+
+static int make_temporary(struct scn_file_out *out)
+{
         const size_t length = folder_length(out);
         if (length + sizeof NAME_TEMPLATE > sizeof out->temporary)
                 return ENAMETOOLONG;
@@ -64,6 +68,30 @@ int scn_file_out_begin(struct scn_file_out *out, const char *path)
                 return errno;
         (void)fcntl(out->fd, F_SETFD, FD_CLOEXEC);
         return 0;
+}
+
+int scn_file_out_begin(struct scn_file_out *out, const char *path)
+{
+        out->fd = -1;
+        out->mode = MODE_NEW;
+        const int error = resolve_target(out, path);
+        return error != 0 ? error : make_temporary(out);
+}
+
+int scn_file_out_begin_over_link(struct scn_file_out *out, const char *path)
+{
+        struct stat status;
+
+        if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
+                return scn_file_out_begin(out, path);
+        out->fd = -1;
+        out->mode = MODE_NEW;
+        if (strlen(path) + sizeof NAME_TEMPLATE > sizeof out->target)
+                return ENAMETOOLONG;
+        if (is_system_link(path) || (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))
+                return ENOTSUP;
+        memcpy(out->target, path, strlen(path) + 1);
+        return make_temporary(out);
 }
 
 int scn_file_out_write(struct scn_file_out *out, const void *bytes, size_t size)

@@ -25,6 +25,8 @@ struct scn_file_out {
 };
 
 int scn_file_out_begin(struct scn_file_out *out, const char *path);
+/* The same, but a link to a file, or to nothing, is replaced itself. */
+int scn_file_out_begin_over_link(struct scn_file_out *out, const char *path);
 int scn_file_out_write(struct scn_file_out *out, const void *bytes, size_t size);
 /* Overwrites bytes already written, near the beginning. */
 int scn_file_out_patch(struct scn_file_out *out, size_t offset, const void *bytes, size_t size);

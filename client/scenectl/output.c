@@ -234,16 +234,38 @@ void scn_ctl_print(const char *format, ...)
         va_end(arguments);
 }
 
+/* How many bytes of a control character stand here; 0: it is none. C1 controls are two bytes in UTF-8. */
+static uint32_t control_bytes(const uint8_t *at, size_t size)
+{
+        if (at[0] < 0x20 || at[0] == 0x7f) {
+                return 1;
+        }
+        return at[0] == 0xc2 && size > 1 && at[1] < 0xa0 ? 2 : 0;
+}
+
 void scn_ctl_print_text(struct scn_slice text)
 {
         for (uint32_t i = 0; i < text.size; i++) {
-                const uint8_t byte = text.data[i];
-                /* C1 controls are two bytes in UTF-8. */
-                const bool is_control =
-                        byte < 0x20 || byte == 0x7f || (byte == 0xc2 && i + 1 < text.size && text.data[i + 1] < 0xa0);
-                (void)putchar(is_control ? '.' : byte);
-                i += is_control && byte == 0xc2;
+                const uint32_t control = control_bytes(&text.data[i], text.size - i);
+                (void)putchar(control > 0 ? '.' : text.data[i]);
+                i += control > 1;
         }
+}
+
+void scn_ctl_clean(char *text)
+{
+        const size_t size = strlen(text);
+        for (size_t i = 0; i < size; i++) {
+                const uint32_t control = control_bytes((const uint8_t *)&text[i], size - i);
+                if (control > 0) {
+                        memset(&text[i], '.', control);
+                }
+        }
+}
+
+void scn_ctl_print_cstring(const char *text)
+{
+        scn_ctl_print_text((struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)});
 }
 
 void scn_ctl_print_uid(struct scn_uid uid)

@@ -4,13 +4,18 @@
 /* restore-file: a backup becomes a document of the server. */
 
 #include "client/scenectl/ctl.h"
+#include "client/scenectl/verify_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What realpath() needs. */
+#define PATH_BYTES 4096
 
 struct restoring {
         struct scn_ctl *ctl;
@@ -69,18 +74,34 @@ static void restore(struct restoring *restoring, const struct scn_file *file, co
         }
 }
 
+/* What stands beside the file belongs to it: then both are sent, as one. -1: that failed, and was said. */
+static int open_file(struct scn_ctl *ctl, const char *path)
+{
+        struct scn_failure failure;
+        char real[PATH_BYTES]; /* beside which SQLite looks */
+        const bool is_alone = realpath(path, real) == NULL || !scn_ctl_has_file_beside(real);
+        const int fd = is_alone ? open(path, O_RDONLY | O_CLOEXEC) : scn_ctl_copy_file(real, &failure);
+        if (fd < 0 && is_alone) {
+                scn_ctl_fail_path(ctl, "not_readable", path, errno);
+        } else if (fd < 0) {
+                scn_ctl_fail(ctl, &failure);
+        }
+        return fd;
+}
+
 int scn_ctl_run_restore_file(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         const char *path = arguments->values[1];
         struct restoring restoring = {.ctl = ctl};
         struct scn_file file = SCN_FILE_INIT;
         struct stat status;
-        restoring.fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (restoring.fd < 0 || fstat(restoring.fd, &status) != 0) {
-                scn_ctl_fail_path(ctl, "not_readable", path, errno);
+        restoring.fd = open_file(ctl, path);
+        if (restoring.fd < 0) {
                 return ctl->code;
         }
-        if (!S_ISREG(status.st_mode)) {
+        if (fstat(restoring.fd, &status) != 0) {
+                scn_ctl_fail_path(ctl, "not_readable", path, errno);
+        } else if (!S_ISREG(status.st_mode)) {
                 scn_ctl_fail_path(ctl, "not_readable", path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
         } else {
                 file.document = arguments->values[0];

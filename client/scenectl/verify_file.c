@@ -7,10 +7,17 @@
 #include "server/verify.h"
 #include "storage/storage.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SUFFIX ".scene"
+#define PATH_BYTES 4096
+#define COPY_STEP_BYTES (UINT64_C(16) << 20)
 
 bool scn_ctl_is_file(const char *text)
 {
@@ -26,6 +33,14 @@ static void put_digest(const struct scn_digests *digests, uint8_t digest[16])
                 digest[i] = (uint8_t)(all.high >> (56 - 8 * i));
                 digest[8 + i] = (uint8_t)(all.low >> (56 - 8 * i));
         }
+}
+
+static void set_failure(struct scn_failure *failure, enum scn_error error, const struct scn_storage_fault *fault)
+{
+        *failure = (struct scn_failure){.has_op = false};
+        (void)snprintf(failure->code, sizeof failure->code, "%s", scn_error_code(error));
+        (void)snprintf(failure->text, sizeof failure->text, "%s",
+                fault->text[0] != '\0' ? fault->text : scn_error_text(error));
 }
 
 bool scn_ctl_check_file(const char *path, struct scn_file_state *state_out, struct scn_failure *failure_out)
@@ -44,10 +59,7 @@ bool scn_ctl_check_file(const char *path, struct scn_file_state *state_out, stru
         }
         scn_journal_close(journal);
         if (error != SCN_OK) {
-                *failure_out = (struct scn_failure){.has_op = false};
-                (void)snprintf(failure_out->code, sizeof failure_out->code, "%s", scn_error_code(error));
-                (void)snprintf(failure_out->text, sizeof failure_out->text, "%s",
-                        fault.text[0] != '\0' ? fault.text : scn_error_text(error));
+                set_failure(failure_out, error, &fault);
                 return false;
         }
         *state_out = (struct scn_file_state){.uid = state.uid, .revision = verified.revision, .epoch = state.epoch};
@@ -78,6 +90,80 @@ bool scn_ctl_path_in(const char *folder, struct scn_slice name, char *path_out, 
         return length > 0 && (size_t)length < size;
 }
 
+bool scn_ctl_has_file_beside(const char *path)
+{
+        static const char *const endings[] = {"-wal", "-journal"};
+        char beside[PATH_BYTES + 16];
+        struct stat status;
+        for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+                (void)snprintf(beside, sizeof beside, "%s%s", path, endings[i]);
+                if (stat(beside, &status) == 0 && status.st_size > 0) {
+                        return true;
+                }
+        }
+        return false;
+}
+
+bool scn_ctl_is_live(struct scn_ctl *ctl, const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        char folder[PATH_BYTES];
+        struct scn_failure failure = {.has_op = false};
+        (void)snprintf(
+                folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1, slash != NULL ? path : ".");
+        if (!scn_storage_is_held(folder)) {
+                return false;
+        }
+        (void)snprintf(failure.code, sizeof failure.code, "%s", scn_error_code(SCN_E_IN_USE));
+        (void)snprintf(failure.text, sizeof failure.text, "%.200s: the folder belongs to a running scened", path);
+        scn_ctl_fail(ctl, &failure);
+        return true;
+}
+
+static enum scn_error copy_to(const char *path, const char *copy, struct scn_storage_fault *fault)
+{
+        struct scn_journal *journal = NULL;
+        struct scn_backup *backup = NULL;
+        uint64_t left = 1;
+        enum scn_error error = scn_journal_open_file(path, &journal, fault);
+        if (error == SCN_OK) {
+                error = scn_backup_create(journal, copy, &backup, fault);
+        }
+        while (error == SCN_OK && left > 0) {
+                error = scn_backup_step(backup, COPY_STEP_BYTES, &left, fault);
+        }
+        if (error == SCN_OK) {
+                error = scn_backup_finish(backup, fault);
+        }
+        scn_backup_destroy(backup);
+        scn_journal_close(journal);
+        return error;
+}
+
+int scn_ctl_copy_file(const char *path, struct scn_failure *failure_out)
+{
+        const char *temporary = getenv("TMPDIR");
+        char folder[PATH_BYTES];
+        char copy[PATH_BYTES + 16];
+        struct scn_storage_fault fault = {.text = ""};
+        (void)snprintf(folder, sizeof folder, "%s/scenectl-XXXXXX", temporary != NULL ? temporary : "/tmp");
+        if (mkdtemp(folder) == NULL) {
+                (void)snprintf(fault.text, sizeof fault.text, "%.100s: %s", folder, strerror(errno));
+                set_failure(failure_out, SCN_E_STORAGE_FAILED, &fault);
+                return -1;
+        }
+        (void)snprintf(copy, sizeof copy, "%s/copy", folder);
+        enum scn_error error = copy_to(path, copy, &fault);
+        const int fd = error == SCN_OK ? open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+        if (fd < 0) {
+                error = error == SCN_OK ? SCN_E_STORAGE_FAILED : error;
+                set_failure(failure_out, error, &fault);
+        }
+        (void)unlink(copy);
+        (void)rmdir(folder);
+        return fd;
+}
+
 void scn_ctl_verify_file(struct scn_ctl *ctl, const char *path)
 {
         struct scn_file_state state;
@@ -87,7 +173,8 @@ void scn_ctl_verify_file(struct scn_ctl *ctl, const char *path)
                 return;
         }
         if (!ctl->is_json) {
-                scn_ctl_print("%s: rev: %llu, digest: ", path, (unsigned long long)state.revision);
+                scn_ctl_print_cstring(path);
+                scn_ctl_print(": rev: %llu, digest: ", (unsigned long long)state.revision);
                 for (size_t i = 0; i < sizeof state.digest; i++) {
                         scn_ctl_print("%02x", state.digest[i]);
                 }

@@ -466,3 +466,30 @@ SCN_TEST(storage_disk, locked_by_somebody_else_is_waited_for_and_then_refused)
         scn_journal_close(journal);
         scn_test_storage_finish(&test);
 }
+
+/* ------------------------------------------------------------------- texts */
+
+SCN_TEST(storage_disk, full_for_a_copy_is_said_with_the_name_of_the_document_and_the_cause)
+{
+        struct scn_test_storage test;
+        struct scn_journal *journal = make_island(&test);
+        struct scn_storage_fault fault = {0};
+        struct scn_copy *copy;
+        enum scn_error error;
+        uint64_t left = 1;
+
+        SCN_TEST_OK(scn_copy_create(test.storage, scn_test_text("island"), 2, &copy, NULL));
+        fail(SCN_SHAKY_FULL, scn_shaky.writes + 1, true, ".part");
+        do
+                error = scn_copy_step(copy, UINT32_MAX, &left, &fault);
+        while (error == SCN_OK && left > 0);
+        heal();
+        cr_assert_eq(error, SCN_E_STORAGE_FULL, "%s", scn_error_code(error));
+        cr_assert_not_null(strstr(fault.text, "a copy of island.scene: "), "%s", fault.text);
+        cr_assert_null(strstr(fault.text, "not an error"), "%s", fault.text);
+        cr_assert_null(strstr(fault.text, ".draft"), "%s", fault.text);
+        scn_copy_destroy(copy);
+        scn_journal_close(journal);
+        scn_shaky_reset();
+        scn_test_storage_finish(&test);
+}

@@ -197,7 +197,187 @@ SCN_TEST_WITH(backups, of_all_under_load_are_whole_and_have_what_was_acknowledge
         serve_finish(&serve);
 }
 
+/* An operator does by hand what scenectl refuses: nothing is acknowledged that the file's next reader will not find. */
+SCN_TEST_WITH(backups, put_in_the_place_of_a_live_file_end_its_sessions_and_are_served_from_then_on, .timeout = 60)
+{
+        struct serve serve;
+        struct caller caller;
+        char copy[PATH_BYTES];
+        char live[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "copy.scene", copy);
+        path_in(&serve, "data/island.scene", live);
+        caller_begin(&caller, serve_connect(&serve, SERVE_TCP), 1, "ann");
+        (void)caller_open(&caller, "island");
+        struct scn_op op = scene_translate(1, 1, 0, 0);
+        caller_edit(&caller, 1, &op, 1);
+        (void)caller_await(&caller, 1);
+        EXPECT(&serve, 0, "\"rev\":1", "backup", "island", copy);
+        op = scene_translate(1, 2, 0, 0);
+        caller_edit(&caller, 2, &op, 1);
+        (void)caller_await(&caller, 2);
+        cr_assert_eq(rename(copy, live), 0);
+        op = scene_translate(1, 3, 0, 0);
+        caller_edit(&caller, 3, &op, 1);
+        struct scn_message message;
+        while (caller_receive(&caller, &message)) {
+                cr_assert_neq(message.kind, SCN_MESSAGE_applied);
+        }
+        caller_end(&caller);
+        EXPECT(&serve, 0, "\"rev\":2", "add", "island", "/", "Boat");
+        EXPECT(&serve, 0, "\"ok\":true", "verify", "island");
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(backups, into_the_folder_of_a_running_daemon_are_refused_and_nothing_is_lost, .timeout = 60)
+{
+        struct serve serve;
+        char folder[PATH_BYTES];
+        char live[PATH_BYTES];
+        char link[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "data", folder);
+        path_in(&serve, "data/island.scene", live);
+        path_in(&serve, "link.scene", link);
+        EXPECT(&serve, 0, "island", "create", "island");
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Boat");
+        EXPECT(&serve, 1, "belongs to a running scened", "backup", "island", live);
+        EXPECT(&serve, 1, "in_use", "export", "island", live);
+        char *output = back_up_all(&serve, folder, 1);
+        cr_assert_eq(count_lines_with(output, "in_use"), 1, "%s", output);
+        cr_assert_null(strstr(output, "\"doc\""), "%s", output);
+        scn_free(output);
+        /* A link to it is replaced itself. */
+        cr_assert_eq(symlink(live, link), 0);
+        EXPECT(&serve, 1, "in_use", "export", "island", link);
+        EXPECT(&serve, 0, "\"rev\":1", "backup", "island", link);
+        struct stat status;
+        cr_assert_eq(lstat(link, &status), 0);
+        cr_assert(S_ISREG(status.st_mode));
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Buoy");
+        cr_assert_eq(scn_daemon_stop(&serve.daemon), 0);
+        serve_start(&serve);
+        EXPECT(&serve, 0, "Buoy", "tree", "island");
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(backups, onto_what_is_no_folder_fail_once, .timeout = 60)
+{
+        struct serve serve;
+        serve_begin(&serve);
+        EXPECT(&serve, 0, "atoll", "create", "atoll");
+        EXPECT(&serve, 0, "island", "create", "island");
+        char *output = back_up_all(&serve, "/dev/null", 1);
+        cr_assert_eq(count_lines_with(output, "not_writable"), 1, "%s", output);
+        scn_free(output);
+        EXPECT(&serve, 1, "not_writable", "backup", "island", "/dev/null");
+        serve_finish(&serve);
+}
+
+SCN_TEST_WITH(backups, are_told_of_to_people_without_what_would_steer_a_terminal, .timeout = 60)
+{
+        static const char document[] = "is\x1b[31mland";
+        static const char gone[] = "no\x1b[31mbody";
+        struct serve serve;
+        char address[SERVE_ADDRESS_BYTES];
+        char folder[PATH_BYTES];
+        serve_begin(&serve);
+        serve_address(&serve, SERVE_UNIX, address);
+        path_in(&serve, "copies", folder);
+        EXPECT(&serve, 0, "land", "create", document);
+        const char *const commands[][6] = {
+                {"--server", address, "backup", "--all", folder, NULL},
+                {"--server", address, "verify", document, NULL},
+                {"--server", address, "backup", gone, "/nonexistent/\x1b[31m.scene", NULL},
+        };
+        for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+                struct scn_daemon tool;
+                scn_daemon_init(&tool);
+                scn_daemon_start(&tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = commands[i]});
+                (void)scn_daemon_wait_long(&tool, 30000);
+                char *said = scn_daemon_log(&tool);
+                cr_assert_null(strchr(said, '\x1b'), "%s", said);
+                cr_assert_not_null(strstr(said, i < 2 ? "is.[31mland" : "scenectl: "), "%s", said);
+                scn_free(said);
+                scn_daemon_finish(&tool);
+        }
+        serve_finish(&serve);
+}
+
+/* Copies the document's file and what stands beside it, as a cp in the wrong moment does. */
+static void copy_bytes(const char *from, const char *to)
+{
+        static char bytes[1u << 22];
+        FILE *source = fopen(from, "rb");
+        FILE *target = fopen(to, "wb");
+        cr_assert_not_null(source);
+        cr_assert_not_null(target);
+        const size_t size = fread(bytes, 1, sizeof bytes, source);
+        cr_assert_lt(size, sizeof bytes);
+        cr_assert_eq(fwrite(bytes, 1, size, target), size);
+        cr_assert_eq(fclose(source), 0);
+        cr_assert_eq(fclose(target), 0);
+}
+
+/* A folder with island.scene of revision 0 and all the rest in the write-ahead file. */
+static void copy_live_pair(struct serve *serve, const char *file)
+{
+        char live[PATH_BYTES];
+        char beside[PATH_BYTES + 8];
+        struct stat status;
+        path_in(serve, "data/island.scene", live);
+        copy_bytes(live, file);
+        (void)snprintf(beside, sizeof beside, "%s-wal", file);
+        path_in(serve, "data/island.scene-wal", live);
+        copy_bytes(live, beside);
+        cr_assert_eq(stat(beside, &status), 0);
+        cr_assert_gt(status.st_size, 0);
+}
+
+SCN_TEST_WITH(backups, have_nothing_beside_them_that_belonged_to_what_they_replace, .timeout = 60)
+{
+        struct serve serve;
+        struct caller caller;
+        char folder[PATH_BYTES];
+        char file[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "copies", folder);
+        path_in(&serve, "copies/island.scene", file);
+        cr_assert_eq(mkdir(folder, 0700), 0);
+        caller_begin(&caller, serve_connect(&serve, SERVE_TCP), 1, "ann");
+        (void)caller_open(&caller, "island");
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Boat");
+        copy_live_pair(&serve, file);
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Buoy");
+        EXPECT(&serve, 0, "\"rev\":2", "backup", "island", file);
+        cr_assert_eq(count_files(folder), 1);
+        EXPECT(&serve, 0, "\"rev\":2", "verify", file);
+        copy_live_pair(&serve, file);
+        scn_free(back_up_all(&serve, folder, 0));
+        cr_assert_eq(count_files(folder), 1);
+        EXPECT(&serve, 0, "\"rev\":2", "verify", file);
+        caller_end(&caller);
+        serve_finish(&serve);
+}
+
 /* --- restore-file --- */
+
+SCN_TEST_WITH(restore_file, brings_back_what_stands_in_the_write_ahead_file_beside_it, .timeout = 60)
+{
+        struct serve serve;
+        struct caller caller;
+        char file[PATH_BYTES];
+        serve_begin(&serve);
+        path_in(&serve, "one.scene", file);
+        caller_begin(&caller, serve_connect(&serve, SERVE_TCP), 1, "ann");
+        (void)caller_open(&caller, "island");
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Boat");
+        copy_live_pair(&serve, file);
+        EXPECT(&serve, 0, "{\"doc\":\"beside\",\"rev\":1,\"digest\"", "restore-file", "beside", file);
+        EXPECT(&serve, 0, "Boat", "tree", "beside");
+        caller_end(&caller);
+        serve_finish(&serve);
+}
 
 static void digest_of(const struct serve *serve, const char *document, char digest_out[160])
 {

@@ -72,11 +72,11 @@ static void back_up(struct scn_daemon *tool, uint16_t port, const char *path)
         scn_free(log);
 }
 
-static void verify(struct scn_daemon *tool, uint16_t port, const char *document)
+static void verify(struct scn_daemon *tool, uint16_t port, const char *file)
 {
         char server[32];
         (void)snprintf(server, sizeof server, "127.0.0.1:%u", port);
-        const char *arguments[] = {"--server", server, "--as", "bob", "verify", document, NULL};
+        const char *arguments[] = {"--server", server, "--as", "bob", "verify", file, NULL};
         const int code =
                 scn_daemon_run(tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
         char *log = scn_daemon_log(tool);
@@ -107,7 +107,7 @@ SCN_TEST_WITH(backup, under_load_is_a_document_of_one_moment_that_verifies, .tim
                 while (acknowledged_by(writers) < wanted) {
                         (void)usleep(1000);
                 }
-                (void)snprintf(path[i], sizeof path[i], "%s/data/copy%u.scene", daemon.folder, i);
+                (void)snprintf(path[i], sizeof path[i], "%s/copy%u.scene", daemon.folder, i);
                 before[i] = acknowledged_by(writers);
                 back_up(&tool, port, path[i]);
                 after[i] = acknowledged_by(writers);
@@ -117,12 +117,10 @@ SCN_TEST_WITH(backup, under_load_is_a_document_of_one_moment_that_verifies, .tim
                 cr_assert_eq(pthread_join(writers[i].thread, NULL), 0);
         }
         for (uint32_t i = 0; i < BACKUPS; i++) {
-                char name[16];
                 struct stat status;
                 cr_assert_eq(stat(path[i], &status), 0);
                 cr_assert_eq(status.st_mode & 0777, 0600);
-                (void)snprintf(name, sizeof name, "copy%u", i);
-                verify(&tool, port, name);
+                verify(&tool, port, path[i]);
                 const uint64_t revision = (uint64_t)scn_test_sql(path[i], "SELECT max(rev) FROM transactions");
                 cr_assert_geq(revision, before[i]);
                 cr_assert_leq(revision, after[i] + WRITERS * WINDOW);

@@ -113,6 +113,7 @@ SCN_TEST(adopt, refuses_a_file_that_is_foreign_or_newer_or_cut_short_and_leaves_
         scn_test_storage_init(&test);
         memset(noise, 'x', sizeof noise);
         cr_assert_eq(adopt(&test, noise, sizeof noise, &journal, &fault), SCN_E_NOT_A_DOCUMENT);
+        cr_assert_null(strstr(fault.text, ".draft"), "%s", fault.text);
         cr_assert_eq(adopt(&test, noise, 0, &journal, &fault), SCN_E_NOT_A_DOCUMENT);
         make_island(&test, 20);
         uint8_t *bytes = read_file(scn_test_storage_file(&test, "island.scene"), &size);
@@ -120,6 +121,7 @@ SCN_TEST(adopt, refuses_a_file_that_is_foreign_or_newer_or_cut_short_and_leaves_
         bytes[62] = 1; /* user_version: 1 + 65536 */
         bytes[61] = 1;
         cr_assert_eq(adopt(&test, bytes, size, &journal, &fault), SCN_E_NEWER_FORMAT, "%s", fault.text);
+        cr_assert_null(strstr(fault.text, ".draft"), "%s", fault.text);
         cr_assert_eq(count_hidden(&test), 0);
         free(bytes);
         scn_test_storage_finish(&test);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -336,6 +337,93 @@ SCN_TEST(journal_append, sums_rows_as_the_format_says)
                 " JOIN transactions USING (rev)",
                 &sums);
         cr_assert_eq(sums, 8);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+/* ------------------------------------------------- files that lose their names */
+
+static void copy_island(struct scn_journal *journal, const char *copy)
+{
+        struct scn_backup *backup;
+        uint64_t left = UINT64_MAX;
+
+        SCN_TEST_OK(scn_backup_create(journal, copy, &backup, NULL));
+        while (left != 0)
+                SCN_TEST_OK(scn_backup_step(backup, UINT32_MAX, &left, NULL));
+        SCN_TEST_OK(scn_backup_finish(backup, NULL));
+        scn_backup_destroy(backup);
+}
+
+static void expect_no_more(struct scn_journal *journal, scn_revision next)
+{
+        struct scn_storage_fault fault = {0};
+
+        for (int i = 0; i < 2; i++) {
+                cr_assert_eq(scn_test_append(journal, next, 1, &small, &fault), SCN_E_OUTCOME_UNKNOWN);
+                if (i == 0)
+                        cr_assert_not_null(strstr(fault.text, "another program has replaced"), "%s", fault.text);
+        }
+}
+
+/* And what stood in the write-ahead file of the one is not taken for something of the other. */
+SCN_TEST(journal_append, stores_nothing_in_a_file_that_was_replaced)
+{
+        struct scn_test_storage test;
+        char path[512], copy[512], wal[520];
+
+        scn_test_storage_init(&test);
+        snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
+        snprintf(copy, sizeof copy, "%s", scn_test_storage_file(&test, "copy"));
+        snprintf(wal, sizeof wal, "%s-wal", path);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 10, &small, NULL));
+        copy_island(journal, copy);
+        SCN_TEST_OK(scn_test_append(journal, 11, 5, &small, NULL));
+        cr_assert_eq(rename(copy, path), 0);
+        expect_no_more(journal, 16);
+        cr_assert_eq(access(wal, F_OK), -1);
+        scn_journal_close(journal);
+        journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+        cr_assert_eq(scn_test_count(journal, &small), 10);
+        SCN_TEST_OK(scn_test_append(journal, 11, 1, &small, NULL));
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(journal_append, stores_nothing_in_a_file_that_was_moved_away_and_leaves_it_whole)
+{
+        struct scn_test_storage test;
+        char path[512], moved[512];
+
+        scn_test_storage_init(&test);
+        snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
+        snprintf(moved, sizeof moved, "%s", scn_test_storage_file(&test, "moved"));
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 10, &small, NULL));
+        cr_assert_eq(rename(path, moved), 0);
+        expect_no_more(journal, 11);
+        scn_journal_close(journal);
+        SCN_TEST_OK(scn_journal_open_file(moved, &journal, NULL));
+        cr_assert_eq(scn_test_count(journal, &small), 10);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(journal_append, stores_nothing_in_a_write_ahead_file_that_was_removed_and_loses_nothing_of_it)
+{
+        struct scn_test_storage test;
+
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 10, &small, NULL));
+        cr_assert_eq(unlink(scn_test_storage_file(&test, "island.scene-wal")), 0);
+        expect_no_more(journal, 11);
+        scn_journal_close(journal);
+        journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+        cr_assert_eq(scn_test_count(journal, &small), 10);
+        SCN_TEST_OK(scn_test_append(journal, 11, 1, &small, NULL));
         scn_journal_close(journal);
         scn_test_storage_finish(&test);
 }

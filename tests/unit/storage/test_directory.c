@@ -169,3 +169,23 @@ SCN_TEST(storage_directory, survives_each_allocation_that_fails)
         test.storage = NULL;
         scn_test_storage_finish(&test);
 }
+
+SCN_TEST(directory, is_held_while_somebody_has_it_open_also_without_its_lock_file)
+{
+        struct scn_test_storage test;
+
+        cr_assert_not(scn_storage_is_held("/nonexistent/folder"));
+        cr_assert_not(scn_storage_is_held("/dev/null"));
+        scn_test_storage_init(&test);
+        cr_assert(scn_storage_is_held(test.path));
+        cr_assert_eq(unlink(scn_test_storage_file(&test, "scened.lock")), 0);
+        cr_assert(scn_storage_is_held(test.path));
+        scn_storage_close(test.storage);
+        cr_assert_not(scn_storage_is_held(test.path));
+        SCN_TEST_OK(scn_storage_open(test.path, &test.storage, NULL));
+        cr_assert(scn_storage_is_held(test.path));
+        scn_storage_close(test.storage);
+        cr_assert_not(scn_storage_is_held(test.path), "for the lock file is there");
+        SCN_TEST_OK(scn_storage_open(test.path, &test.storage, NULL));
+        scn_test_storage_finish(&test);
+}

@@ -537,10 +537,10 @@ SCN_TEST(journal, with_times_or_a_beginning_that_cannot_be_is_not_opened)
                 {"UPDATE transactions SET time_us = 9223372036854775807 WHERE rev = 3", "revision 3: no such time"},
                 {"UPDATE transactions SET time_us = 253402300800000000 WHERE rev = 3", "revision 3: no such time"},
                 {"UPDATE transactions SET time_us = 0 WHERE rev = 3", "revision 3: no such time"},
-                {"UPDATE history SET base = -1", "the history begins or is judged where it cannot be"},
-                {"UPDATE history SET base = -1, judged = -1", "the history begins or is judged where it cannot be"},
-                {"UPDATE history SET judged = 9007199254740992", "the history begins or is judged where it cannot be"},
-                {"UPDATE history SET base = 4, judged = 4", "the journal ends before this revision"},
+                {"UPDATE history SET base = -1", "begins or has been judged where it cannot"},
+                {"UPDATE history SET base = -1, judged = -1", "begins or has been judged where it cannot"},
+                {"UPDATE history SET judged = 9007199254740992", "begins or has been judged where it cannot"},
+                {"UPDATE history SET base = 4, judged = 4", "the journal ends before what has been judged"},
         };
         for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
                 struct scn_test_storage test;

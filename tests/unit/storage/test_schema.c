@@ -169,7 +169,7 @@ static enum scn_error verify_first_format(const char *encoding, uint32_t junk_by
         SCN_TEST_OK(scn_journal_open(test.storage, scn_test_text("island"), NULL, &journal, NULL));
         const enum scn_error error = scn_journal_verify(journal, fault);
         scn_journal_close(journal);
-        cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), 2);
+        cr_assert_eq(scn_test_sql(file, "PRAGMA user_version"), (int64_t)scn_schema_version);
         scn_test_storage_finish(&test);
         return error;
 }
