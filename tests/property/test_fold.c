@@ -429,7 +429,11 @@ static void compare_undo(struct world *world)
         for (int i = 0; i < 30; i++) {
                 const uint32_t who = scn_random_below(random, world->peers_count);
                 const uint64_t count = 1 + scn_random_below(random, 3);
-                const bool is_done = take_back_both(world, who, false, count, SCN_ABSENT);
+                const scn_revision before = scn_document_revision(document_of(world, WHOLE));
+                const bool is_done = take_back_both(world, who, false, count, SCN_ABSENT) &&
+                        scn_document_revision(document_of(world, WHOLE)) > before;
+                /* Only right after an undo that did something: else it brings back what was undone before others wrote,
+                 * which see begin_anew(). */
                 if (is_done && scn_random_chance(random, 50)) {
                         (void)take_back_both(world, who, true, count, SCN_ABSENT);
                 }
