@@ -40,7 +40,7 @@ enum scn_ctl_exit {
         X(keep, "local|world", "what stays as it is: the local transform, or where it is in the world")                \
         X(lossy, NULL, "give up shear that the transform cannot hold")                                                 \
         X(mask, "CHANNELS",                                                                                            \
-                "only these, with commas: structure, name, transform, properties, presence, locks, preview")           \
+                "only these, with commas: structure, name, transform, properties, presence, locks, preview; or world") \
         X(since, "REV", "begin with what changed since this revision; log: also a time or tag")                        \
         X(durable, NULL, "only what cannot be lost any more")                                                          \
         X(force, NULL, "also where others have built on it")                                                           \

@@ -41,7 +41,8 @@ int scn_ctl_run_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         if (!read_undo(ctl, arguments, &undo) || !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
-        const enum scn_error error = scn_client_undo(ctl->client, &undo, on_undone, ctl);
+        const enum scn_error error =
+                scn_client_undo(ctl->client, &undo, undo.is_dry ? scn_ctl_on_edited : on_undone, ctl);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 

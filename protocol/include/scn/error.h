@@ -43,7 +43,7 @@ extern "C" {
         X(SINGULAR,        -23, "singular",         "a parent's world transform cannot be inverted")           \
         X(SHEAR,           -24, "shear",            "the result would shear, which a TRS cannot hold")         \
         X(OVERFLOW,        -25, "overflow",         "the world transform overflows 32-bit floats")             \
-        X(TOO_LARGE,       -26, "too_large",        "the edit's change records exceed the limit")              \
+        X(TOO_LARGE,       -26, "too_large",        "it is larger than its limit")                             \
         X(TOO_MANY_OPS,    -27, "too_many_ops",     "the edit has more ops than the limit")                    \
         X(TOO_MANY_IDS,    -28, "too_many_ids",     "the document has given out all its node ids")             \
         X(TOO_MANY_CLIENTS, -29, "too_many_clients", "the document remembers as many clients as it can")        \
