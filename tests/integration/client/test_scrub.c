@@ -29,7 +29,8 @@
 #define REVISIONS_MAX (1u << 20)
 #define SNAPSHOTS 32u
 #define NODES_MAX 1024u
-#define BEGAN_US UINT64_C(1790000000000000)
+/* Before now: what is older than a week is folded, and then not every revision has a state of its own. */
+#define BEGAN_BEFORE_S 7200
 #define REPLAY_LENGTH 40u
 #define DOCUMENT "island"
 
@@ -61,6 +62,7 @@ struct film {
         struct hub hub;
         struct editor editors[EDITORS];
         struct scn_random random;
+        uint64_t began_us;
         struct scn_digest *digests; /* by revision */
         uint32_t *frames;           /* the same: when */
         scn_revision last;
@@ -188,14 +190,17 @@ static void note_all(struct film *film)
 
 static void begin_frame(struct film *film, uint32_t frame)
 {
-        film->hub.utc_us = BEGAN_US + (uint64_t)frame * 1000000 / FRAMES_A_SECOND;
+        film->hub.utc_us = film->began_us + (uint64_t)frame * 1000000 / FRAMES_A_SECOND;
         film->hub.monotonic_ms = 1000 + (uint64_t)frame * 1000 / FRAMES_A_SECOND;
 }
 
 static void make_film(struct film *film, uint32_t frames)
 {
         static const char *const names[EDITORS] = {"ann", "ben", "cleo"};
-        *film = (struct film){.random = scn_random_from_seed(scn_test_seed(1))};
+        *film = (struct film){
+                .random = scn_random_from_seed(scn_test_seed(1)),
+                .began_us = ((uint64_t)time(NULL) - BEGAN_BEFORE_S) * 1000000,
+        };
         film->digests = calloc(REVISIONS_MAX, sizeof *film->digests);
         film->frames = calloc(REVISIONS_MAX, sizeof *film->frames);
         cr_assert(film->digests != NULL && film->frames != NULL);
@@ -288,7 +293,7 @@ static void stop_at_revision(const struct film *film, const struct serve *serve,
 static void stop_at_time(const struct film *film, const struct serve *serve, scn_revision revision)
 {
         const uint32_t frame = film->frames[revision];
-        const uint64_t time_us = BEGAN_US + (uint64_t)frame * 1000000 / FRAMES_A_SECOND + 15000;
+        const uint64_t time_us = film->began_us + (uint64_t)frame * 1000000 / FRAMES_A_SECOND + 15000;
         const time_t seconds = (time_t)(time_us / 1000000);
         struct tm parts;
         char date[32], at[48];
