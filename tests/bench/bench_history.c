@@ -477,7 +477,7 @@ static double journal_bytes(const char *path)
         static const char sql[] = "SELECT sum(pgsize) FROM dbstat WHERE name IN"
                                   " ('transactions', 'records', 'runs', 'folds', 'folded_numbers')";
         sqlite3 *handle;
-        sqlite3_stmt *statement;
+        sqlite3_stmt *statement = NULL;
         need(sqlite3_open(path, &handle) == SQLITE_OK &&
                         sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK &&
                         sqlite3_step(statement) == SQLITE_ROW,
