@@ -326,7 +326,7 @@ bool scn_batch_add(
         entry->changes = changes;
         entry->author->is_pending = entry->author->is_pending || taken->steps_count > 0;
         push_entry(batch);
-        scn_live_note_applied(taken->session, edit_of(taken), changes);
+        scn_live_note_applied(taken->session, edit_of(taken), changes, false);
         return true;
 }
 
@@ -336,7 +336,7 @@ void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *ta
         struct scn_entry *entry = begin_entry(batch, taken, true);
         if (entry != NULL && put_answer(batch, answer, entry)) {
                 push_entry(batch);
-                scn_live_note_applied(taken->session, edit_of(taken), NULL);
+                scn_live_note_applied(taken->session, edit_of(taken), NULL, batch->drafts_count == 0);
         } else {
                 scn_session_end(taken->session, SCN_E_NO_MEMORY, NULL);
         }

@@ -465,8 +465,10 @@ uint64_t scn_live_due_ms(const struct scn_room *room);
 /* The session leaves: what it showed goes, its locks stay for a grace. */
 void scn_live_leave(struct scn_session *session);
 /* An edit of the session was accepted and is about to be stored; `changes` NULL: nothing was to be changed. An undo or
- * redo: `edit` NULL. */
-void scn_live_note_applied(struct scn_session *session, const struct scn_edit *edit, const struct scn_changes *changes);
+ * redo: `edit` NULL. `is_sure`: it changed nothing, and nothing before it in the batch did, so that it is answered as
+ * accepted whatever becomes of the batch. */
+void scn_live_note_applied(
+        struct scn_session *session, const struct scn_edit *edit, const struct scn_changes *changes, bool is_sure);
 /* At the publish point, for each edit: before its changes are settled. */
 void scn_live_note_published(struct scn_room *room, const struct scn_changes *changes);
 /* At the publish point, when all edits are noted and the views have their deltas; `mask`: channels changed. */

@@ -370,11 +370,12 @@ static bool has_located(const struct scn_room *room)
         return room->live != NULL && (room->live->locks_count > 0 || room->live->previews_count > 0);
 }
 
-static void end_with_edit(struct scn_session *session, enum scn_op_kind kind, scn_node_id id)
+static void end_with_edit(struct scn_session *session, enum scn_op_kind kind, scn_node_id id, bool is_sure)
 {
         const bool is_placed = kind == SCN_OP_TRANSFORM || kind == SCN_OP_MOVE;
         struct scn_live_entry *preview = is_placed ? find_preview(session, id) : NULL;
         if (preview != NULL) {
+                preview->ends_for_sure = is_sure || (preview->is_ending && preview->ends_for_sure);
                 preview->is_ending = true;
                 live_of(session)->has_ending = true;
         }
@@ -382,13 +383,14 @@ static void end_with_edit(struct scn_session *session, enum scn_op_kind kind, sc
 
 /* The preview goes when the edit is published, lest the node jumps back; one that is newer than the edit stays. A node
  * that was put where it was before has no change, but is no longer dragged either. */
-void scn_live_note_applied(struct scn_session *session, const struct scn_edit *edit, const struct scn_changes *changes)
+void scn_live_note_applied(
+        struct scn_session *session, const struct scn_edit *edit, const struct scn_changes *changes, bool is_sure)
 {
         const struct scn_document *document = session->room->document;
         const uint32_t changes_count = changes == NULL ? 0 : scn_changes_count(changes);
         for (uint32_t i = 0; i < changes_count && session->previews_count > 0; i++) {
                 const struct scn_change *change = scn_changes_get(changes, i);
-                end_with_edit(session, change->kind, change->id);
+                end_with_edit(session, change->kind, change->id, false);
         }
         const uint32_t ops_count = edit == NULL ? 0 : edit->ops_count;
         for (uint32_t i = 0; i < ops_count && session->previews_count > 0; i++) {
@@ -396,7 +398,7 @@ void scn_live_note_applied(struct scn_session *session, const struct scn_edit *e
                 const scn_node_id id = node->kind == SCN_REF_ID ? node->id
                         : node->kind == SCN_REF_UID             ? scn_document_find_uid(document, node->uid)
                                                                 : 0;
-                end_with_edit(session, edit->ops[i].kind, id);
+                end_with_edit(session, edit->ops[i].kind, id, is_sure);
         }
 }
 
@@ -465,7 +467,7 @@ static void end_ending(struct scn_live *live, bool must_end)
         struct scn_live_entry *newer = NULL;
         for (struct scn_live_entry *entry = live->oldest; entry != NULL && live->has_ending; entry = newer) {
                 newer = entry->newer;
-                if (entry->is_ending && must_end) {
+                if (entry->is_ending && (must_end || entry->ends_for_sure)) {
                         scn_live_end(live, entry);
                 } else {
                         entry->is_ending = false;

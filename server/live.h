@@ -52,7 +52,8 @@ struct scn_live_entry {
         /* A preview. */
         uint32_t fields;
         struct scn_trs trs;
-        bool is_ending; /* an edit of its session, in flight, has written the node */
+        bool is_ending;     /* an edit of its session, in flight, has written the node */
+        bool ends_for_sure; /* and will be answered as accepted also if the batch is taken back: it changed nothing */
 };
 
 struct scn_live_gone {
