@@ -149,11 +149,6 @@ static enum scn_error redo_part(
         return scn_document_revision(folder->document) == transaction.revision ? SCN_OK : SCN_E_CORRUPT;
 }
 
-static bool is_digest(struct scn_slice stored, const struct scn_digests *digests)
-{
-        return stored.size == sizeof *digests && memcmp(stored.data, digests, sizeof *digests) == 0;
-}
-
 /* Does the window again as it would be. *is_good_out: it leads to what the journal says; else the document is as it
  * was. */
 static enum scn_error prove(struct scn_folder *folder, const struct scn_fold_part *parts, bool *is_good_out,
@@ -172,7 +167,7 @@ static enum scn_error prove(struct scn_folder *folder, const struct scn_fold_par
                         error = redo_part(folder, &parts[i], i, &refuted);
                 }
         }
-        *is_good_out = error == SCN_OK && is_digest(folder->transactions[last]->digest, &folder->digests[last]);
+        *is_good_out = error == SCN_OK && scn_document_has_digest(folder->document, folder->transactions[last]->digest);
         for (uint32_t i = 0; i < folder->changes_count; i++) {
                 if (*is_good_out) {
                         scn_document_settle(folder->document, folder->changes[i]);

@@ -22,8 +22,7 @@ static void replay_fault(struct scn_storage_fault *fault, scn_revision revision,
         (void)snprintf(fault->text, sizeof fault->text, "transaction %llu: %s", (unsigned long long)revision, what);
 }
 
-/* The stored digest is the four sums, each low then high, little-endian. */
-static bool is_digest(const struct scn_document *document, struct scn_slice stored)
+bool scn_document_has_digest(const struct scn_document *document, struct scn_slice stored)
 {
         const struct scn_digests digests = scn_document_digests(document);
         return stored.size == sizeof digests && memcmp(stored.data, &digests, sizeof digests) == 0;
@@ -76,7 +75,8 @@ enum scn_error scn_replay_transaction(struct scn_document *document, const struc
                 return error;
         }
         scn_document_settle(document, changes);
-        if (scn_document_revision(document) != transaction->revision || !is_digest(document, transaction->digest)) {
+        if (scn_document_revision(document) != transaction->revision ||
+                !scn_document_has_digest(document, transaction->digest)) {
                 replay_fault(fault, transaction->revision, "the digest after it is not the recorded one");
                 return SCN_E_CORRUPT;
         }
@@ -181,7 +181,8 @@ static enum scn_error prove(struct scn_journal *journal, const struct scn_docume
         struct scn_journal_state state;
         enum scn_error error = scn_journal_state(journal, &state, fault);
         if (error == SCN_OK &&
-                (scn_document_revision(document) != info->revision || !is_digest(document, info->digest) ||
+                (scn_document_revision(document) != info->revision ||
+                        !scn_document_has_digest(document, info->digest) ||
                         !scn_uid_equal(scn_document_uid(document), state.uid))) {
                 error = SCN_E_BAD_SNAPSHOT;
         }
@@ -190,7 +191,8 @@ static enum scn_error prove(struct scn_journal *journal, const struct scn_docume
         }
         error = scn_journal_read(journal, &range, &page, fault);
         if (error == SCN_OK &&
-                (scn_journal_page_count(page) != 1 || !is_digest(document, scn_journal_page_get(page, 0)->digest))) {
+                (scn_journal_page_count(page) != 1 ||
+                        !scn_document_has_digest(document, scn_journal_page_get(page, 0)->digest))) {
                 error = SCN_E_BAD_SNAPSHOT;
         }
         scn_journal_page_destroy(page);

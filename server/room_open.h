@@ -77,6 +77,8 @@ SCN_NODISCARD enum scn_error scn_document_at(struct scn_journal *journal, const 
 SCN_NODISCARD enum scn_error scn_redo_transaction(struct scn_document *document,
         const struct scn_journal_transaction *transaction, struct scn_ops *ops, struct scn_changes **changes_out,
         struct scn_storage_fault *fault);
+/* Whether this is what the journal has as its digest: the four sums, each low then high, little-endian. */
+bool scn_document_has_digest(const struct scn_document *document, struct scn_slice stored);
 /* Does one transaction again and checks revision and digest. `ops` is scratch memory, reused. */
 SCN_NODISCARD enum scn_error scn_replay_transaction(struct scn_document *document,
         const struct scn_journal_transaction *transaction, struct scn_ops *ops, struct scn_storage_fault *fault);

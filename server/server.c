@@ -59,7 +59,7 @@ enum scn_error scn_server_create(
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name)
 {
         struct scn_room *room = server->rooms;
-        while (room != NULL && (room->name.size != name.size || memcmp(room->name.data, name.data, name.size) != 0)) {
+        while (room != NULL && !scn_slice_equal(room->name, name)) {
                 room = room->next;
         }
         return room;

@@ -41,8 +41,8 @@ struct scn_checkpoint_job {
         struct scn_document_options options;
         int64_t now_us;
         uint64_t began_ms;
-        uint64_t gathered_bytes;
-        uint64_t memory_bytes; /* of the document that it was made of */ /* when it began */
+        uint64_t gathered_bytes; /* when it began */
+        uint64_t memory_bytes;   /* of the document that it was made of; 0: not known */
         atomic_bool is_cancelled;
         uint64_t bytes; /* of the checkpoint */
         scn_revision revision;
@@ -150,8 +150,9 @@ static void done_checkpoint(struct scn_job *base)
         if (job->revision > 0) {
                 room->checkpoint_bytes = job->bytes;
                 room->gathered_bytes -= job->gathered_bytes;
-                room->memory_bytes =
-                        job->memory_bytes > 0 ? job->memory_bytes + room->gathered_bytes : room->memory_bytes;
+                if (job->memory_bytes > 0) {
+                        room->memory_bytes = job->memory_bytes + room->gathered_bytes;
+                }
                 room->has_damaged_checkpoint = false;
                 const uint64_t now_ms = scn_server_now_ms(room->server);
                 room->checkpoint_retry_ms = now_ms + REST * (now_ms - job->began_ms);
@@ -167,12 +168,6 @@ static void done_checkpoint(struct scn_job *base)
         }
         scn_free(job);
         scn_room_tick(room);
-}
-
-static void no_random(void *data, uint8_t *bytes, size_t size)
-{
-        (void)data;
-        memset(bytes, 0, size);
 }
 
 static bool is_due(const struct scn_room *room, bool is_last)
@@ -203,7 +198,7 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
         job->room = room;
         job->storage = server->storage;
         job->name = room->name;
-        job->options = (struct scn_document_options){.limits = options->limits, .random = no_random};
+        job->options = (struct scn_document_options){.limits = options->limits, .random = scn_document_no_random};
         options->random(options->data, (uint8_t *)&job->options.hash_seed, sizeof job->options.hash_seed);
         job->now_us = (int64_t)options->utc_us(options->data);
         job->began_ms = scn_server_now_ms(server);
@@ -298,9 +293,12 @@ static void look(struct scn_server *server)
 static void spend(struct scn_server *server, uint64_t bytes)
 {
         const uint64_t cost = COMMIT_COST(bytes);
-        const bool has_enough = server->options.reserve_bytes == 0 || server->above_reserve > cost;
-        server->above_reserve -= has_enough && server->options.reserve_bytes != 0 ? cost : 0;
-        if (!has_enough && !server->is_low) {
+        if (server->options.reserve_bytes == 0 || server->is_low) {
+                return;
+        }
+        if (server->above_reserve > cost) {
+                server->above_reserve -= cost;
+        } else {
                 server->is_low = true;
                 look(server);
         }

@@ -145,18 +145,12 @@ static void done(struct scn_job *base)
         scn_room_tick(room);
 }
 
-static void no_random(void *data, uint8_t *bytes, size_t size)
-{
-        (void)data;
-        memset(bytes, 0, size);
-}
-
 static struct scn_history_upkeep *create(struct scn_room *room)
 {
         struct scn_server *server = room->server;
         const struct scn_server_options *options = &server->options;
         struct scn_history_upkeep *upkeep = scn_alloc_zero(1, sizeof *upkeep);
-        struct scn_document_options document = {.limits = options->limits, .random = no_random};
+        struct scn_document_options document = {.limits = options->limits, .random = scn_document_no_random};
         if (upkeep == NULL) {
                 return NULL;
         }

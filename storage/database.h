@@ -60,7 +60,6 @@
         X(RECORD_FIRST, "SELECT min(id) FROM records")                                                                 \
         X(RECORD_END, "SELECT id FROM records WHERE id > ? AND rev <> ? ORDER BY id LIMIT 1")                          \
         X(RECORD_REMOVE, "DELETE FROM records WHERE id >= ? AND id < ? AND rev = ?")                                   \
-        X(JOURNAL_BELOW, "SELECT rev, time_us FROM transactions WHERE rev <= ? ORDER BY rev DESC LIMIT 1")             \
         X(JOURNAL_ABOVE, "SELECT rev, time_us FROM transactions WHERE rev >= ? ORDER BY rev LIMIT 1")                  \
         X(RUN_BEFORE, "SELECT 1 FROM transactions WHERE rev BETWEEN ? AND ? AND client = ? AND number < ? LIMIT 1")    \
         X(TAG_FIRST, "SELECT min(rev) FROM tags")                                                                      \

@@ -96,14 +96,6 @@ struct scn_journal_history {
 SCN_NODISCARD enum scn_error scn_journal_history(
         struct scn_journal *journal, struct scn_journal_history *history_out, struct scn_storage_fault *fault);
 
-/* The nearest transaction at or below a revision, or at or above it; revision 0: there is none. */
-struct scn_journal_near {
-        scn_revision revision;
-        int64_t time_us;
-};
-SCN_NODISCARD enum scn_error scn_journal_near(struct scn_journal *journal, scn_revision revision, bool is_above,
-        struct scn_journal_near *near_out, struct scn_storage_fault *fault);
-
 /* scn_journal_has_revision() inside a transaction. */
 SCN_NODISCARD enum scn_error scn_journal_check_revision(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault);

@@ -477,22 +477,27 @@ void scn_journal_page_destroy(struct scn_journal_page *page)
 
 /* ------------------------------------------------------------------- time */
 
-enum scn_error scn_journal_near(struct scn_journal *journal, scn_revision revision, bool is_above,
-        struct scn_journal_near *near_out, struct scn_storage_fault *fault)
+struct moment {
+        scn_revision revision;
+        int64_t time_us;
+};
+
+/* The nearest transaction at or above a revision; revision 0: there is none. */
+static enum scn_error find_above(
+        struct scn_journal *journal, scn_revision revision, struct moment *found_out, struct scn_storage_fault *fault)
 {
         sqlite3_stmt *statement;
         bool has_row;
-        enum scn_error error = scn_database_prepare(&journal->database,
-                is_above ? SCN_STATEMENT_JOURNAL_ABOVE : SCN_STATEMENT_JOURNAL_BELOW, &statement, fault);
+        enum scn_error error = scn_database_prepare(&journal->database, SCN_STATEMENT_JOURNAL_ABOVE, &statement, fault);
 
-        *near_out = (struct scn_journal_near){0};
+        *found_out = (struct moment){0};
         if (error != SCN_OK)
                 return error;
         sqlite3_bind_int64(statement, 1, revision < INT64_MAX ? (int64_t)revision : INT64_MAX);
         error = scn_database_step(&journal->database, statement, &has_row, fault);
         if (error != SCN_OK || !has_row)
                 return error;
-        *near_out = (struct scn_journal_near){
+        *found_out = (struct moment){
                 .revision = (scn_revision)sqlite3_column_int64(statement, 0),
                 .time_us = sqlite3_column_int64(statement, 1),
         };
@@ -511,8 +516,8 @@ enum scn_error scn_journal_find_time_inside(
         scn_revision high = tail.revision;
         while (error == SCN_OK && low < high) {
                 const scn_revision middle = low + (high - low + 1) / 2;
-                struct scn_journal_near at;
-                error = scn_journal_near(journal, middle, true, &at, fault);
+                struct moment at;
+                error = find_above(journal, middle, &at, fault);
                 if (error == SCN_OK && at.revision != 0 && at.revision <= high && at.time_us <= time_us)
                         low = at.revision;
                 else
