@@ -80,7 +80,7 @@ struct undo_job {
         uint64_t session;
         struct scn_slice name; /* owned bytes, like author */
         struct scn_slice author;
-        scn_revision opened; /* the past ends here */
+        scn_revision since; /* the past ends here */
         struct scn_steps past;
         struct scn_undo *undo; /* owned while the job is under way */
 };
@@ -354,7 +354,7 @@ static void run_undo(struct scn_job *base)
         }
         switch (job->kind) {
         case JOB_PAST:
-                undo->error = scn_steps_read(journal, job->author, job->opened, scn_undo_steps_of, &job->past, NULL);
+                undo->error = scn_steps_read(journal, job->author, job->since, scn_undo_steps_of, &job->past, NULL);
                 break;
         case JOB_RECORDS:
                 undo->error = prepare_records(journal, undo, job->author);
@@ -413,7 +413,7 @@ static bool submit(struct scn_session *session, enum job_kind kind)
         job->kind = kind;
         job->server = server;
         job->session = session->number;
-        job->opened = session->room->opened;
+        job->since = session->undo->author->since;
         job->undo = session->undo;
         session->undo = NULL;
         session->is_asking = true;

@@ -405,9 +405,8 @@ static void begin_anew(struct world *world, uint32_t who)
 
 static bool has_more(struct world *world, uint32_t who)
 {
-        return scn_author_get(&scn_server_find_room(world->hub.server, scene_text(documents[WHOLE]))->authors,
-                       scene_text(names[who]))
-                       ->steps.undo_count > 0;
+        struct scn_room *room = scn_server_find_room(world->hub.server, scene_text(documents[WHOLE]));
+        return scn_author_get(&room->authors, scene_text(names[who]), room->durable)->steps.undo_count > 0;
 }
 
 static void compare_undo(struct world *world)
