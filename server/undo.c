@@ -8,6 +8,7 @@
 #include "server/answer.h"
 #include "server/record.h"
 #include "server/room_open.h"
+#include "server/undo_chains.h"
 #include "server/undo_heads.h"
 
 #include <stdlib.h>
@@ -292,6 +293,7 @@ static enum scn_error prepare_step(struct scn_journal *journal, struct scn_undo 
         const struct wanted *before, struct wanted *wanted)
 {
         struct added added = {0};
+        const size_t ops_first = undo->ops.count;
         wanted->pages_first = undo->pages_count;
         enum scn_error error = wanted->by != 0 ? read_taken_back(journal, undo, before, wanted)
                                                : read_group(journal, undo, author, wanted);
@@ -301,6 +303,9 @@ static enum scn_error prepare_step(struct scn_journal *journal, struct scn_undo 
         }
         if (error == SCN_OK) {
                 error = make_ops(undo, wanted, &added);
+        }
+        if (error == SCN_OK && wanted->by != 0) {
+                error = scn_undo_chains_link(&undo->ops, ops_first);
         }
         scn_free(added.uids);
         wanted->ops_end = undo->ops.count;

@@ -241,6 +241,53 @@ SCN_TEST(undo, of_a_drag_is_one_step_and_restores_the_bits)
         close_two(&hub, &ann, &ben);
 }
 
+SCN_TEST(undo, redo_brings_back_all_that_a_step_did_to_a_field_or_nothing)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_translate(2, 1, 0, 0));
+        (void)edit(&ben, scene_translate(2, 7, 0, 0));
+        (void)edit_in(&ann, 5, scene_translate(2, 3, 0, 0));
+        (void)edit_in(&ann, 5, scene_translate(2, 4, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 3 applied 2 skipped translation:superseded:@7");
+        /* What Ben's hid is Ann's, so it is as her last edit found it, but not as her undo left it. */
+        undo(&ben, (struct wish){0}, "steps 4 applied 1");
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        send_redo(&ann, 1);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert(message.as.applied.unchanged);
+        cr_assert_str_eq(summary_of(&message),
+                "steps 3 applied 0 skipped translation:superseded:ben@8 skipped translation:superseded:ben@8");
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        close_two(&hub, &ann, &ben);
+}
+
+static void set_three(struct peer *peer, uint8_t value, const char *name)
+{
+        (void)edit_in(peer, 5, scene_translate(2, (float)value, 0, 0));
+        (void)edit_in(peer, 5, scene_rename(2, name));
+        (void)edit_in(peer, 5, scene_set(2, "k", scene_integer(value)));
+}
+
+SCN_TEST(undo, redo_puts_the_writer_back_where_a_field_has_the_value_already)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        set_three(&ben, 3, "b");
+        set_three(&ann, 5, "a");
+        undo(&ann, (struct wish){0}, "steps 6 applied 3");
+        /* Of the same step as what the undo left. */
+        set_three(&ben, 5, "a");
+        redo(&ann, 1, "steps 6 applied 3");
+        undo(&ann, (struct wish){0}, "steps 6 applied 3");
+        cr_assert_eq(x_of(&hub, "/b"), 3.0f);
+        close_two(&hub, &ann, &ben);
+}
+
 SCN_TEST(undo, sees_a_new_step_where_the_group_changes_or_was_closed)
 {
         struct hub hub;
