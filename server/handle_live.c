@@ -4,6 +4,7 @@
 /* presence, preview, lock, unlock: read, checked and bounded, then handed to live.c and lock.c. */
 
 #include "protocol/base/alloc.h"
+#include "protocol/base/uid.h"
 #include "protocol/scene/transform.h"
 #include "server/live.h"
 
@@ -67,7 +68,22 @@ static size_t sort_wishes(struct scn_live_wish *wishes, size_t count)
         return kept;
 }
 
-/* A node that is gone, or that somebody else has locked meanwhile, is not the sender's fault. */
+/* What the session previews, of a node that is not there now: 0: nothing. Takes a step for each preview it looks at. */
+static scn_node_id find_previewed(
+        const struct scn_session *session, const struct scn_node_ref *ref, uint64_t *steps_left)
+{
+        for (size_t i = 0; *steps_left > 0 && i < session->previews_count; i++, (*steps_left)--) {
+                const struct scn_live_entry *entry = session->previews[i];
+                if (ref->kind == SCN_REF_ID ? entry->id == ref->id
+                                            : ref->kind == SCN_REF_UID && scn_uid_equal(entry->uid, ref->uid)) {
+                        return entry->id;
+                }
+        }
+        return 0;
+}
+
+/* A node that is gone, or that somebody else has locked meanwhile, is not the sender's fault. What is previewed of one
+ * that is gone holds yet: the edit that removed it may be taken back, and must not bring what was shown before. */
 static enum scn_error read_wish(struct scn_session *session, struct scn_unpacker *unpacker, uint64_t *steps_left,
         struct scn_live_wish *wish, bool *is_wanted_out)
 {
@@ -86,6 +102,10 @@ static enum scn_error read_wish(struct scn_session *session, struct scn_unpacker
         const enum scn_error error =
                 scn_document_find_within(session->room->document, &read.node, steps_left, &wish->id);
         if (error == SCN_E_NO_NODE || error == SCN_E_GONE) {
+                wish->id = find_previewed(session, &read.node, steps_left);
+                wish->fields = read.fields;
+                wish->trs = read.trs;
+                *is_wanted_out = wish->id != 0;
                 return SCN_OK;
         }
         /* What it showed before would be out of date. */

@@ -232,6 +232,34 @@ static void refuse_waiting(struct scn_room *room, enum scn_error error, const ch
         }
 }
 
+static const char no_memory_left[] = "the documents that are open fill the memory";
+
+/* False: others that were being opened at the same time have filled the memory. */
+static bool take_opened(struct scn_room *room, const struct open_job *open)
+{
+        room->document = open->opened.document;
+        room->journal = open->opened.journal;
+        room->is_still = open->opened.is_still;
+        room->has_epoch = open->opened.has_epoch;
+        room->epochs = open->opened.epochs;
+        room->epochs_count = open->opened.epochs_count;
+        room->base = open->opened.state.base;
+        room->folded_to = open->opened.state.judged;
+        room->last_time_us = open->opened.state.last_time_us;
+        room->checkpoint_bytes = open->opened.state.checkpoint_bytes;
+        room->gathered_bytes = open->opened.state.journal_bytes;
+        room->has_damaged_checkpoint = open->opened.damaged.text[0] != '\0';
+        room->durable = scn_document_revision(room->document);
+        room->opened = room->durable;
+        /* One that was just made takes next to nothing, and a refusal would leave it behind. */
+        if (room->durable > 0 && !scn_memory_claim(room->server)) {
+                return false;
+        }
+        room->memory_bytes = open->memory_bytes;
+        room->state = SCN_ROOM_OPEN;
+        return true;
+}
+
 static void done_open(struct scn_job *job)
 {
         struct open_job *open = (struct open_job *)job;
@@ -253,24 +281,11 @@ static void done_open(struct scn_job *job)
                 room->state = SCN_ROOM_CLOSING;
                 const bool is_said = open->error != SCN_E_NO_DOCUMENT && open->fault.text[0] != '\0';
                 refuse_waiting(room, open->error, is_said ? open->fault.text : NULL);
-        } else {
-                room->document = open->opened.document;
-                room->journal = open->opened.journal;
-                room->is_still = open->opened.is_still;
-                room->has_epoch = open->opened.has_epoch;
-                room->epochs = open->opened.epochs;
-                room->epochs_count = open->opened.epochs_count;
-                room->base = open->opened.state.base;
-                room->folded_to = open->opened.state.judged;
-                room->last_time_us = open->opened.state.last_time_us;
-                room->checkpoint_bytes = open->opened.state.checkpoint_bytes;
-                room->gathered_bytes = open->opened.state.journal_bytes;
-                room->has_damaged_checkpoint = open->opened.damaged.text[0] != '\0';
-                room->memory_bytes = open->memory_bytes;
-                room->durable = scn_document_revision(room->document);
-                room->opened = room->durable;
-                room->state = SCN_ROOM_OPEN;
+        } else if (take_opened(room, open)) {
                 scn_room_greet(room);
+        } else {
+                room->state = SCN_ROOM_CLOSING;
+                refuse_waiting(room, SCN_E_BUSY, no_memory_left);
         }
         scn_free(open);
         scn_room_tick(room);
@@ -355,7 +370,7 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
         if (is_new) {
                 if (!scn_memory_claim(server)) {
                         session->state = SCN_SESSION_KNOWN;
-                        scn_session_fail(session, request, SCN_E_BUSY, "the documents that are open fill the memory");
+                        scn_session_fail(session, request, SCN_E_BUSY, no_memory_left);
                         return;
                 }
                 room = server->rooms_count < SCN_ROOMS_MAX ? create_room(server, name) : NULL;

@@ -20,7 +20,8 @@
  * An edit moves one node. "Raw" is a table of (rev, bytes) with the daemon's settings (WAL, FULL, prepared statements,
  * BEGIN IMMEDIATE), whose bytes are all that the seam was given for the edit: payload, digest, content hash, answer,
  * node and client. Beside it, for comparison, a raw table of 100 bytes. The daemon has the first core and one client
- * on the second, with so many edits in flight; what it puts into one commit is its own affair. */
+ * on the second, with so many edits in flight, which writes once for all that it has read, as libscn does; what the
+ * daemon puts into one commit is its own affair. */
 
 #define PORT 7933u
 #define NODES 100u
@@ -206,6 +207,7 @@ static void run_daemon(const struct sync_server *server, struct sync_peer *peer,
         while (flight.sent < in_flight) {
                 move_one(peer, &flight);
         }
+        sync_peer_flush(peer);
         sync_run_until(&peer, 1, false, on_applied, is_over, &flight);
         times->wall[DAEMON] = (sync_now_ns() - wall) * 1e-9;
         times->cpu[DAEMON] = (sync_server_cpu_ns(server) - cpu) * 1e-9;
@@ -278,6 +280,7 @@ static void run_size(const char *directory, struct scn_storage *storage, uint32_
         struct sync_server server = sync_server_start(false, PORT);
         sync_peer_open(&peer, PORT, 1, false);
         add_nodes(&peer);
+        peer.is_gathering = true;
 
         for (int i = 0; i < ROUNDS; i++) {
                 struct times times = {0};

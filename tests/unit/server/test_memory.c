@@ -200,6 +200,45 @@ SCN_TEST(memory, at_the_budget_rooms_without_sessions_close_and_then_no_more_are
         hub_finish(&stage.hub);
 }
 
+SCN_TEST(memory, documents_that_are_opened_at_the_same_time_do_not_pass_the_budget_together)
+{
+        struct hub hub;
+        struct peer peers[4];
+        hub_start(&hub);
+        for (uint32_t i = 0; i < 3; i++) {
+                static const char *const names[] = {"one", "two", "three"};
+                peer_open(&peers[i], &hub, 1 + i, "ann", names[i]);
+                (void)asking_edit(&peers[i], scene_add(1, 50, "boat"));
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+                peer_close(&peers[i]);
+        }
+        hub_stop(&hub);
+        hub.memory_bytes_max = 1;
+        hub_restart(&hub);
+        open_document(&peers[0], &hub, 11, "one");
+        open_document(&peers[1], &hub, 12, "two");
+        open_document(&peers[2], &hub, 13, "three");
+        open_document(&peers[3], &hub, 14, "new");
+        peer_expect_code(&peers[1], SCN_MESSAGE_failed, "busy");
+        peer_expect_code(&peers[2], SCN_MESSAGE_failed, "busy");
+        (void)peer_expect(&peers[0], SCN_MESSAGE_opened);
+        (void)peer_expect(&peers[3], SCN_MESSAGE_opened);
+        hub_run(&hub);
+        cr_assert_eq(hub.server->rooms_count, 2);
+        /* As soon as there is room it opens, and nothing is amiss with it. */
+        peer_close(&peers[0]);
+        peer_close(&peers[1]);
+        peer_close(&peers[3]);
+        hub_run(&hub);
+        open_document(&peers[1], &hub, 12, "two");
+        (void)peer_expect(&peers[1], SCN_MESSAGE_opened);
+        cr_assert_eq(asking_edit(&peers[1], scene_rename(2, "ship")), 2);
+        peer_close(&peers[1]);
+        peer_close(&peers[2]);
+        hub_finish(&hub);
+}
+
 SCN_TEST(memory, counts_what_a_document_takes)
 {
         struct stage stage;
