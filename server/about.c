@@ -6,6 +6,7 @@
 #include "protocol/base/uid.h"
 #include "protocol/wire/live.h"
 #include "protocol/wire/pack.h"
+#include "server/answer.h"
 #include "server/at.h"
 #include "server/core.h"
 
@@ -273,6 +274,9 @@ const char *scn_about_request(struct scn_said *said, const struct scn_message *m
 {
         *said = (struct scn_said){.size = 0};
         put_subject(said, message, error);
+        if (error == SCN_E_TOO_LARGE && message->kind == SCN_MESSAGE_world) {
+                text = "world.nodes: 65536 nodes at the most, and 64 MiB of answers";
+        }
         return end(said, error, text != NULL ? text : text_of(error, node_of(message)), limits);
 }
 
@@ -317,6 +321,11 @@ const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, e
                 put_lost(said, edit, refusal);
         } else if (error == SCN_E_FUTURE && edit->has_base) {
                 put_number(said, "base", edit->base);
+        } else if (refusal != NULL && refusal->key.data != NULL) {
+                put_named(said, "property", refusal->key);
+        } else if (refusal != NULL && refusal->field < SCN_FIELD_COUNT) {
+                put(said, scn_answer_field_word(refusal->field));
+                put(said, ": ");
         }
         return end(said, error, text_of(error, refusal != NULL ? refusal->lost : NULL), limits);
 }

@@ -186,7 +186,8 @@ static const struct {
         {1, {"transform", "isle", "/X", "--scale", "1,1,1"}, "node /X: "},
         {1, {"rename-node", "isle", "/X", "Y"}, "node /X: "},
         {1, {"set", "isle", "/X", "key", "1"}, "node /X: "},
-        {1, {"set", "isle", "/Boat", "", "1"}, "key_bytes_max = 128"},
+        {1, {"set", "isle", "/Boat", "", "1"},
+                "property '': the property key is empty or longer than the limit, key_bytes_max = 128"},
         {1, {"unset", "isle", "/X", "key"}, "node /X: "},
         {2, {"tree", "isle", "Boat"}, "NODE: 'Boat' is no node"},
         {2, {"tree", "isle", "--depth", "-1"}, "--depth: '-1' is no whole number"},
@@ -228,7 +229,7 @@ SCN_TEST_WITH(scenectl, tells_of_a_parent_that_is_not_there_and_not_of_the_uid_i
         expect(run(&stage, 1, "add", "isle", "/X", "N", NULL),
                 "scenectl: no_node: parent /X: no node has this path\n  op 0\n");
         const char *got = run(&stage, 1, "add", "isle", "/", "N", "--rotation", "0,0,0,0", "--json", NULL);
-        expect_part(got, "{\"error\":\"zero_quaternion\",\"op\":0,\"message\":\"a rotation has no length\"");
+        expect_part(got, "{\"error\":\"zero_quaternion\",\"op\":0,\"message\":\"rotation: a rotation has no length\"");
         got = run(&stage, 1, "add", "isle", "/", "N", "--rotation", "0,0,0,0", "--uid", NEW, "--json", NULL);
         expect_part(got, "\"node\":\"" NEW "\"");
         tear_down(&stage);
