@@ -555,7 +555,7 @@ SCN_TEST(adopt, takes_from_the_first_part_what_stands_in_all)
         begin(&world);
         struct scn_message message = send_all_but_the_last(&world, "copy", false);
         message.as.adopt.document = scene_text("island");
-        message.as.adopt.bytes = 1;
+        message.as.adopt.bytes = world.size + 1;
         message.as.adopt.replace = true;
         peer_send(&world.bob, &message);
         cr_assert_eq(expect_placed(&world.bob), 3);
