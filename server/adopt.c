@@ -106,6 +106,8 @@ static void run_place(struct scn_job *job)
         adopt->draft = NULL;
         if (adopt->replaces) {
                 adopt->error = scn_storage_replace(storage, draft, adopt->name, adopt->now_us, &adopt->fault);
+                /* The file that was sent is one: it is what stands in its place that is none, and stays there. */
+                adopt->error = adopt->error == SCN_E_NOT_A_DOCUMENT ? SCN_E_DOCUMENT_EXISTS : adopt->error;
         } else {
                 adopt->error = scn_storage_publish(storage, draft, adopt->name, &adopt->fault);
         }

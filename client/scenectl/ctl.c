@@ -6,6 +6,7 @@
 #include "client/scenectl/ctl.h"
 
 #include "protocol/base/uid.h"
+#include "protocol/wire/pack.h"
 
 #include <pwd.h>
 #include <stdarg.h>
@@ -16,6 +17,10 @@
 #include <unistd.h>
 
 #define AGENT_BYTES 64
+/* In the results of an edit. */
+#define RESULT_FLAGS 3u
+#define RESULT_WENT_LAST 2u
+#define RESULT_LOSSY 4u
 #define LINE_BYTES_MAX ((size_t)1 << 30)
 
 void scn_ctl_init(struct scn_ctl *ctl)
@@ -343,6 +348,37 @@ void scn_ctl_on_done(struct scn_client *client, const struct scn_answer *answer,
         }
 }
 
+/* The flags that the results of an edit have, all together (PROTOCOL §5). */
+static uint64_t flags_of(struct scn_slice results)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(results);
+        uint64_t flags = 0;
+        for (uint32_t left = results.data == NULL ? 0 : scn_unpack_array(&unpacker); left > 0; left--) {
+                for (uint32_t members = scn_unpack_map(&unpacker); members > 0; members--) {
+                        if (scn_unpack_uint(&unpacker, UINT32_MAX) == RESULT_FLAGS) {
+                                flags |= scn_unpack_uint(&unpacker, UINT32_MAX);
+                        } else {
+                                (void)scn_unpack_raw(&unpacker);
+                        }
+                        if (unpacker.error != SCN_OK) {
+                                return 0;
+                        }
+                }
+        }
+        return flags;
+}
+
+void scn_ctl_print_otherwise(const struct scn_result *result)
+{
+        const uint64_t flags = flags_of(result->results);
+        if ((flags & RESULT_WENT_LAST) != 0) {
+                scn_ctl_print("note: there is no such place: it went last\n");
+        }
+        if ((flags & RESULT_LOSSY) != 0) {
+                scn_ctl_print("note: shear was given up\n");
+        }
+}
+
 static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
 {
         if (!ctl->is_json) {
@@ -353,6 +389,7 @@ static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
                         scn_ctl_print_members(result->summary, ", ");
                 }
                 scn_ctl_print("\n");
+                scn_ctl_print_otherwise(result);
                 return;
         }
         scn_ctl_begin_line(ctl);

@@ -154,6 +154,8 @@ uint64_t scn_ctl_now_ms(void);
 
 /* The callback of a command whose answer needs no printing but its success; data: the scn_ctl. */
 void scn_ctl_on_done(struct scn_client *client, const struct scn_answer *answer, void *data);
+/* For people: what was done otherwise than it was asked for. */
+void scn_ctl_print_otherwise(const struct scn_result *result);
 /* The callback of an edit; data: the scn_ctl. */
 void scn_ctl_on_edited(struct scn_client *client, const struct scn_result *result, void *data);
 

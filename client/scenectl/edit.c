@@ -133,6 +133,7 @@ static void on_added(struct scn_client *client, const struct scn_result *result,
                 scn_ctl_print("revision %llu  ", (unsigned long long)result->rev);
                 scn_ctl_print_uid(addition->uid);
                 scn_ctl_print("\n");
+                scn_ctl_print_otherwise(result);
         }
         scn_ctl_done(ctl);
 }

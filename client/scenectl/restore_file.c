@@ -21,6 +21,7 @@ struct restoring {
         struct scn_ctl *ctl;
         int fd;
         const char *path;
+        bool replaces;
         int error; /* errno of a read that failed */
 };
 
@@ -61,7 +62,7 @@ static void on_answer(struct scn_client *client, const struct scn_answer *answer
                 scn_ctl_print_members(answer->body, ", ");
                 scn_ctl_print("\n");
         }
-        if (answer->failure != NULL && strcmp(answer->failure->code, "document_exists") == 0) {
+        if (answer->failure != NULL && !restoring->replaces && strcmp(answer->failure->code, "document_exists") == 0) {
                 struct scn_failure failure = *answer->failure;
                 (void)snprintf(failure.text, sizeof failure.text, "%.200s; --replace sends it to the trash",
                         answer->failure->text);
@@ -128,6 +129,7 @@ int scn_ctl_run_restore_file(struct scn_ctl *ctl, const struct scn_ctl_arguments
                 file.document = arguments->values[0];
                 file.bytes = (uint64_t)status.st_size;
                 file.replaces = arguments->options[SCN_CTL_OPTION_replace] != NULL;
+                restoring.replaces = file.replaces;
                 restore(&restoring, &file, path);
         }
         (void)close(restoring.fd);

@@ -284,6 +284,19 @@ SCN_TEST_WITH(scenectl, says_once_why_it_was_sent_away, .timeout = 60)
         tear_down(&stage);
 }
 
+SCN_TEST_WITH(scenectl, says_that_the_sibling_to_stand_behind_is_not_there, .timeout = 60)
+{
+        struct stage stage;
+        static const char note[] = "\nnote: there is no such place: it went last\n";
+        set_up(&stage);
+        make_scene(&stage);
+        expect_part(run(&stage, 0, "add", "isle", "/", "N", "--after", "/X", NULL), note);
+        expect_part(run(&stage, 0, "move", "isle", "/Boat/Lamp", "/", "--after", "/X", NULL), note);
+        const char *got = run(&stage, 0, "move", "isle", "/N", "/", "--after", "/Boat", NULL);
+        cr_assert_null(strstr(got, "note"), "%s", got);
+        tear_down(&stage);
+}
+
 /* What is shown can be typed. */
 SCN_TEST_WITH(scenectl, shows_times_as_it_takes_them, .timeout = 60)
 {
@@ -320,6 +333,7 @@ SCN_TEST_WITH(scenectl, says_that_a_link_is_no_document, .timeout = 60)
 {
         struct stage stage;
         char link[SCN_DAEMON_PATH_BYTES + 32];
+        char line[256];
         set_up(&stage);
         make_scene(&stage);
         (void)snprintf(link, sizeof link, "%s/data/other.scene", stage.daemon.folder);
@@ -329,6 +343,11 @@ SCN_TEST_WITH(scenectl, says_that_a_link_is_no_document, .timeout = 60)
         expect_part(run(&stage, 1, "delete", "other", NULL), said);
         expect_part(run(&stage, 1, "rename", "other", "third", NULL), said);
         expect_part(run(&stage, 1, "create", "other", NULL), "document other: a document has this name already");
+        char file[SCN_DAEMON_PATH_BYTES + 16];
+        (void)snprintf(file, sizeof file, "%s/copy.scene", stage.tool.folder);
+        (void)run(&stage, 0, "backup", "isle", file, NULL);
+        (void)snprintf(line, sizeof line, "scenectl: document_exists: %s\n", said);
+        expect(run(&stage, 1, "restore-file", "other", file, "--replace", NULL), line);
         expect(run(&stage, 0, "ls", NULL), "isle\n");
         tear_down(&stage);
 }
