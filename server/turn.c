@@ -411,6 +411,21 @@ static void take_prepared(struct scn_room *room, struct scn_batch *batch)
         }
 }
 
+/* The next turn goes on where this one was full, lest those at the end of the list never get one. */
+static void go_on_with(struct scn_room *room, struct scn_session *session)
+{
+        struct scn_session *previous = session->ready_previous;
+        if (previous == NULL) {
+                return;
+        }
+        room->ready_last->ready_next = room->ready_first;
+        room->ready_first->ready_previous = room->ready_last;
+        previous->ready_next = NULL;
+        session->ready_previous = NULL;
+        room->ready_first = session;
+        room->ready_last = previous;
+}
+
 /* Round robin, one edit a session and round, until nobody has one or the turn is full. */
 static void fill_batch(struct scn_room *room, struct scn_batch *batch)
 {
@@ -422,6 +437,7 @@ static void fill_batch(struct scn_room *room, struct scn_batch *batch)
                 for (struct scn_session *session = room->ready_first; session != NULL; session = next) {
                         next = session->ready_next;
                         if (batch->entries_count >= SCN_TURN_EDITS_MAX || batch->bytes_taken >= SCN_TURN_BYTES_MAX) {
+                                go_on_with(room, session);
                                 return;
                         }
                         if (scn_session_edit(session) != NULL) {

@@ -447,6 +447,52 @@ SCN_TEST(room, tells_a_client_that_drained_at_a_bad_moment_what_it_missed)
         hub_finish(&hub);
 }
 
+/* Some two megabytes, so that a turn takes two of them. */
+static void send_large(struct peer *peer, scn_node_id node)
+{
+        enum {
+                VALUE = 60000,
+                VALUES = 35
+        };
+        static uint8_t value[VALUE] = {0xc5, (VALUE - 3) >> 8, (VALUE - 3) & 0xff};
+        struct scn_op ops[VALUES];
+        char keys[VALUES][4];
+        value[VALUE - 1]++; /* it changes something */
+        for (int i = 0; i < VALUES; i++) {
+                (void)snprintf(keys[i], sizeof keys[i], "k%d", i);
+                ops[i] = scene_set(node, keys[i], (struct scn_slice){value, sizeof value});
+        }
+        peer_edit(peer, ops, VALUES);
+}
+
+SCN_TEST(room, large_edits_of_some_do_not_hold_back_one_of_somebody_else)
+{
+        static const char *const names[] = {"ann", "bob", "cy"};
+        struct hub hub;
+        struct peer peers[3];
+        hub_start(&hub);
+        for (uint32_t i = 0; i < 3; i++) {
+                const struct scn_op op = scene_add(1, 50 + i, names[i]);
+                peer_open(&peers[i], &hub, 1 + i, names[i], "island");
+                peer_edit(&peers[i], &op, 1);
+                (void)peer_expect(&peers[i], SCN_MESSAGE_applied);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+                send_large(&peers[0], 2);
+                send_large(&peers[1], 3);
+        }
+        send_large(&peers[2], 4);
+        cr_assert_eq(peer_expect(&peers[2], SCN_MESSAGE_applied).as.applied.rev, 3 + 3, "after one of each");
+        for (uint32_t i = 0; i < 3; i++) {
+                (void)peer_expect(&peers[0], SCN_MESSAGE_applied);
+                (void)peer_expect(&peers[1], SCN_MESSAGE_applied);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+                peer_close(&peers[i]);
+        }
+        hub_finish(&hub);
+}
+
 /* --- Bad input (CASES B37, B41) --- */
 
 SCN_TEST(session, ends_when_the_stream_is_no_stream_of_frames_and_others_do_not_notice)
