@@ -210,10 +210,11 @@ static void describe_commands(char help[HELP_BYTES])
                         command->usage, command->what);
                 size += size + (size_t)added < HELP_BYTES ? (size_t)added : 0;
         }
-        (void)snprintf(help + size, HELP_BYTES - size, "\nscenectl COMMAND --help says more about each.\n\n"
-                                                  "Exit status: 0 done; 1 refused, or not in order; 2 wrong usage; "
-                                                  "3 no server, or it went away.\n"
-                                                  "Environment: SCENED_SERVER, SCENED_TOKEN, USER, TMPDIR.");
+        (void)snprintf(help + size, HELP_BYTES - size,
+                "\nscenectl COMMAND --help says more about each.\n\n"
+                "Exit status: 0 done; 1 refused, or not in order; 2 wrong usage; "
+                "3 no server, or it went away.\n"
+                "Environment: SCENED_SERVER, SCENED_TOKEN, USER, TMPDIR.");
 }
 
 static const struct scn_ctl_command *find_command(const char *name)
