@@ -13,42 +13,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool scn_ctl_read_uid(struct scn_ctl *ctl, const char *text, struct scn_uid *uid_out)
+#define EXAMPLE_UID "3f593227-63d3-4ddc-9993-f23025811cb3"
+
+bool scn_ctl_read_uid(struct scn_ctl *ctl, const char *what, const char *text, struct scn_uid *uid_out)
 {
         if (!scn_uid_from_text(text, uid_out)) {
-                (void)scn_ctl_misuse(ctl, "'%s' is no uid", text);
+                (void)scn_ctl_misuse(ctl, "%s: '%s' is no uid: it has 36 characters, as %s", what, text, EXAMPLE_UID);
                 return false;
         }
         return true;
 }
 
-bool scn_ctl_read_node(struct scn_ctl *ctl, const char *text, struct scn_target *target_out)
+bool scn_ctl_read_node(struct scn_ctl *ctl, const char *what, const char *text, struct scn_target *target_out)
 {
         *target_out = (struct scn_target){.path = text};
         if (text[0] == '/') {
                 return true;
         }
         if (!scn_uid_from_text(text, &target_out->uid)) {
-                (void)scn_ctl_misuse(ctl, "'%s' is no node: a path begins with /, a uid has 36 characters", text);
+                (void)scn_ctl_misuse(
+                        ctl, "%s: '%s' is no node: a path begins with /, a uid has 36 characters", what, text);
                 return false;
         }
         return true;
 }
 
-bool scn_ctl_read_number(struct scn_ctl *ctl, const char *text, uint64_t max, uint64_t *number_out)
+bool scn_ctl_read_number(struct scn_ctl *ctl, const char *what, const char *text, uint64_t max, uint64_t *number_out)
 {
         char *end;
         errno = 0;
         const unsigned long long number = strtoull(text, &end, 10);
         if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > max) {
-                (void)scn_ctl_misuse(ctl, "'%s' is no whole number up to %llu", text, (unsigned long long)max);
+                (void)scn_ctl_misuse(
+                        ctl, "%s: '%s' is no whole number from 0 to %llu", what, text, (unsigned long long)max);
                 return false;
         }
         *number_out = number;
         return true;
 }
 
-bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *text, uint32_t count, float *floats_out)
+bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *what, const char *text, uint32_t count, float *floats_out)
 {
         const char *at = text;
         for (uint32_t i = 0; i < count; i++) {
@@ -57,7 +61,8 @@ bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *text, uint32_t count, 
                 const char wanted = i + 1 < count ? ',' : '\0';
                 floats_out[i] = (float)value;
                 if (end == at || *end != wanted || !isfinite(floats_out[i])) {
-                        (void)scn_ctl_misuse(ctl, "'%s' is not %u numbers with commas", text, (unsigned)count);
+                        (void)scn_ctl_misuse(
+                                ctl, "%s: '%s' is not %u numbers with commas", what, text, (unsigned)count);
                         return false;
                 }
                 at = end + 1;
@@ -91,7 +96,7 @@ bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out
                 }
                 if (i == count) {
                         (void)scn_ctl_misuse(ctl,
-                                "'%.*s' is no channel: structure, name, transform, properties, world, presence, locks, "
+                                "--mask: '%.*s' is no channel: structure, name, transform, properties, world, presence, locks, "
                                 "preview",
                                 (int)size, at);
                         return false;
@@ -111,7 +116,7 @@ struct scn_target *scn_ctl_read_nodes(struct scn_ctl *ctl, const struct scn_ctl_
                 return NULL;
         }
         for (unsigned i = 0; i < count; i++) {
-                if (!scn_ctl_read_node(ctl, arguments->values[i + 1], &targets[i])) {
+                if (!scn_ctl_read_node(ctl, "NODE", arguments->values[i + 1], &targets[i])) {
                         scn_free(targets);
                         return NULL;
                 }
@@ -119,14 +124,14 @@ struct scn_target *scn_ctl_read_nodes(struct scn_ctl *ctl, const struct scn_ctl_
         return targets;
 }
 
-bool scn_ctl_read_value(struct scn_ctl *ctl, const char *text, struct scn_buffer *buffer)
+bool scn_ctl_read_value(struct scn_ctl *ctl, const char *what, const char *text, struct scn_buffer *buffer)
 {
         json_error_t fault;
         bool is_out_of_memory;
         json_t *value = scn_json_load((struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)},
                 JSON_DECODE_ANY, &fault, &is_out_of_memory);
         if (value == NULL) {
-                (void)scn_ctl_misuse(ctl, "'%s' is no JSON: %s", text, fault.text);
+                (void)scn_ctl_misuse(ctl, "%s: '%s' is no JSON: %s; a text stands in \"\"", what, text, fault.text);
                 return false;
         }
         enum scn_error error = SCN_OK;
@@ -135,7 +140,7 @@ bool scn_ctl_read_value(struct scn_ctl *ctl, const char *text, struct scn_buffer
         }
         json_decref(value);
         if (error != SCN_OK) {
-                (void)scn_ctl_misuse(ctl, "'%s' is no property value: %s", text, scn_error_text(error));
+                (void)scn_ctl_misuse(ctl, "%s: '%s' is no property value: %s", what, text, scn_error_text(error));
         }
         return error == SCN_OK;
 }

@@ -301,7 +301,7 @@ int scn_ctl_run_lock(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         struct hold hold = {.ctl = ctl, .count = arguments->values_count - 1, .lock = SCN_LOCK_INIT};
         const char *ttl_text = arguments->options[SCN_CTL_OPTION_ttl];
         uint64_t ttl = 0;
-        if (ttl_text != NULL && !scn_ctl_read_number(ctl, ttl_text, UINT32_MAX, &ttl)) {
+        if (ttl_text != NULL && !scn_ctl_read_number(ctl, "--ttl", ttl_text, UINT32_MAX, &ttl)) {
                 return SCN_CTL_USAGE;
         }
         if (ttl_text != NULL && ttl == 0) {
