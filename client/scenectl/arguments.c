@@ -7,9 +7,11 @@
 
 #include "client/scenectl/json_read.h"
 #include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,38 +72,56 @@ bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *what, const char *text
         return true;
 }
 
+/* By channel. */
+static const char *const channel_names[] = {
+        [SCN_CHANNEL_STRUCTURE] = "structure",
+        [SCN_CHANNEL_NAME] = "name",
+        [SCN_CHANNEL_TRANSFORM] = "transform",
+        [SCN_CHANNEL_PROPERTIES] = "properties",
+        [SCN_CHANNEL_WORLD] = "world",
+        [SCN_CHANNEL_PRESENCE] = "presence",
+        [SCN_CHANNEL_LOCKS] = "locks",
+        [SCN_CHANNEL_PREVIEW] = "preview",
+};
+#define CHANNELS (sizeof channel_names / sizeof channel_names[0])
+
+static void list_channels(char *text, size_t text_size, uint32_t mask, const char *between)
+{
+        size_t at = 0;
+        text[0] = '\0';
+        for (size_t i = 0; i < CHANNELS; i++) {
+                if ((mask >> i & 1) != 0) {
+                        at += (size_t)snprintf(
+                                text + at, text_size - at, "%s%s", at == 0 ? "" : between, channel_names[i]);
+                        SCN_ASSERT(at < text_size);
+                }
+        }
+}
+
+void scn_ctl_print_mask(uint32_t mask, const char *between)
+{
+        char names[128];
+        list_channels(names, sizeof names, mask, between);
+        scn_ctl_print("%s", names);
+}
+
 bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out)
 {
-        static const struct {
-                const char *name;
-                uint32_t mask;
-        } channels[] = {
-                {"structure", SCN_MASK_STRUCTURE},
-                {"name", SCN_MASK_NAME},
-                {"transform", SCN_MASK_TRANSFORM},
-                {"properties", SCN_MASK_PROPERTIES},
-                {"world", SCN_MASK_WORLD},
-                {"presence", SCN_MASK_PRESENCE},
-                {"locks", SCN_MASK_LOCKS},
-                {"preview", SCN_MASK_PREVIEW},
-        };
-        const size_t count = sizeof channels / sizeof channels[0];
         const char *at = text;
         *mask_out = 0;
         while (*at != '\0') {
                 const size_t size = strcspn(at, ",");
                 size_t i = 0;
-                while (i < count && (strlen(channels[i].name) != size || memcmp(channels[i].name, at, size) != 0)) {
+                while (i < CHANNELS && (strlen(channel_names[i]) != size || memcmp(channel_names[i], at, size) != 0)) {
                         i++;
                 }
-                if (i == count) {
-                        (void)scn_ctl_misuse(ctl,
-                                "--mask: '%.*s' is no channel: structure, name, transform, properties, world, presence, locks, "
-                                "preview",
-                                (int)size, at);
+                if (i == CHANNELS) {
+                        char names[128];
+                        list_channels(names, sizeof names, SCN_MASK_ALL, ", ");
+                        (void)scn_ctl_misuse(ctl, "--mask: '%.*s' is no channel: %s", (int)size, at, names);
                         return false;
                 }
-                *mask_out |= channels[i].mask;
+                *mask_out |= 1u << i;
                 at += size + (at[size] == ',');
         }
         return true;

@@ -169,6 +169,8 @@ bool scn_ctl_read_number(struct scn_ctl *ctl, const char *what, const char *text
 bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *what, const char *text, uint32_t count, float *floats_out);
 /* That of --mask. */
 bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out);
+/* Prints the names of a mask's channels, with this between them. */
+void scn_ctl_print_mask(uint32_t mask, const char *between);
 /* Nodes from a command's second argument on; owned by the caller; NULL: that failed, and was said. */
 struct scn_target *scn_ctl_read_nodes(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 /* JSON into a buffer as msgpack; JSON's null gives no bytes at all. */

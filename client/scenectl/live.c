@@ -11,18 +11,6 @@
 
 /* --- What there is --- */
 
-static void print_channels(uint32_t mask)
-{
-        static const char *const names[] = {"structure", "name", "transform", "properties"};
-        const char *between = "";
-        for (uint32_t i = 0; i < SCN_CHANNEL_COUNT; i++) {
-                if ((mask >> i & 1) != 0) {
-                        scn_ctl_print("%s%s", between, names[i]);
-                        between = ",";
-                }
-        }
-}
-
 static void print_seconds(uint64_t milliseconds)
 {
         scn_ctl_print("%llu s", (unsigned long long)((milliseconds + 999) / 1000));
@@ -52,7 +40,7 @@ static void print_locks(const struct scn_view *view)
                 scn_ctl_print("  %llu  ", (unsigned long long)info.session);
                 scn_ctl_print_text(info.author);
                 scn_ctl_print("  ");
-                print_channels(info.mask);
+                scn_ctl_print_mask(info.mask, ",");
                 scn_ctl_print(info.has_subtree ? "  subtree  " : "  ");
                 print_seconds(info.left_ms);
                 scn_ctl_print("\n");
