@@ -74,8 +74,9 @@ static void refuse_now(struct scn_session *session, uint64_t number, enum scn_er
         scn_session_pump(session);
 }
 
-/* What is wrong with a number, in words: which one comes next, or that the edit it names lacks a part. */
-static void refuse_number(struct scn_session *session, uint64_t number, enum scn_error error)
+/* What is wrong with a number, in words: which one comes next, or why what comes under it is only a part. `open`: of the
+ * edit that still lacked parts, 0: none. */
+static void refuse_number(struct scn_session *session, uint64_t number, enum scn_error error, uint64_t open)
 {
         char text[128];
         if (error == SCN_E_RANGE) {
@@ -83,6 +84,16 @@ static void refuse_number(struct scn_session *session, uint64_t number, enum scn
         } else if (error == SCN_E_GAP) {
                 (void)snprintf(text, sizeof text, "number %llu: the next one is %llu", (unsigned long long)number,
                         (unsigned long long)session->last_number + 1);
+        } else if (open != 0) {
+                error = SCN_E_GAP;
+                (void)snprintf(text, sizeof text,
+                        "number %llu: parts of number %llu were missing: send all of both again",
+                        (unsigned long long)number, (unsigned long long)open);
+        } else if (number <= session->last_number) {
+                error = SCN_E_GAP;
+                (void)snprintf(text, sizeof text,
+                        "number %llu: it was refused, and so are its further parts: the next one is %llu",
+                        (unsigned long long)number, (unsigned long long)session->last_number + 1);
         } else {
                 error = SCN_E_GAP;
                 (void)snprintf(text, sizeof text, "number %llu: parts of an edit are missing: send all of it again",
@@ -339,11 +350,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         const struct scn_queued *queued = scn_session_edit(session);
         const struct scn_slice payload = {queued->payload, queued->size};
         struct scn_message message;
-        struct scn_message_fault fault;
+        struct scn_message_fault message_fault;
         bool is_repeat;
-        const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &fault);
+        const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &message_fault);
         if (decoded != SCN_OK) {
-                scn_session_answer_fault(session, decoded, &fault);
+                scn_session_answer_fault(session, decoded, &message_fault);
                 go_on(session);
                 return true;
         }
@@ -358,9 +369,10 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 scn_session_drop_staged(session); /* what had more to come never comes */
         }
         if (error != SCN_OK || is_torn(session, &message)) {
+                const uint64_t open = session->staged_first != NULL ? session->staged_number : 0;
                 scn_session_drop_staged(session);
                 session->torn_number = is_part ? number : 0;
-                refuse_number(session, number, error);
+                refuse_number(session, number, error, open);
                 return true;
         }
         session->torn_number = 0;
@@ -376,14 +388,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 return false;
         }
         /* Only reading goes while the file cannot even list the epoch, or the disk is down to its reserve. */
-        if (!batch->room->has_epoch || batch->room->server->is_low) {
+        struct scn_storage_fault fault = {.text = ""};
+        if (scn_server_check_reserve(batch->room->server, &fault) != SCN_OK || !batch->room->has_epoch) {
                 scn_session_use_number(session, number);
                 scn_session_drop_staged(session);
-                struct scn_said said;
-                refuse_now(session, number, SCN_E_STORAGE_FULL,
-                        batch->room->server->is_low
-                                ? scn_about_reserve(&said, batch->room->server->options.reserve_bytes)
-                                : NULL);
+                refuse_now(session, number, SCN_E_STORAGE_FULL, fault.text[0] != '\0' ? fault.text : NULL);
                 return true;
         }
         if (message.kind == SCN_MESSAGE_restore) {

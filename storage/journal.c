@@ -343,6 +343,11 @@ static enum scn_error check_fold(struct scn_journal *journal, scn_revision revis
                 (unsigned long long)below, (unsigned long long)above);
 }
 
+enum scn_error scn_storage_fail_future(struct scn_storage_fault *fault, scn_revision revision, scn_revision last)
+{
+        return scn_fault_set(fault, SCN_E_FUTURE, revision, 0, "the last revision is %llu", (unsigned long long)last);
+}
+
 enum scn_error scn_journal_check_revision(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
 {
@@ -355,8 +360,7 @@ enum scn_error scn_journal_check_revision(
         if (error != SCN_OK)
                 return error;
         if (revision > tail.revision)
-                return scn_fault_set(fault, SCN_E_FUTURE, revision, 0, "the last revision is %llu",
-                        (unsigned long long)tail.revision);
+                return scn_storage_fail_future(fault, revision, tail.revision);
         if (revision < history.base)
                 return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, history.base, 0,
                         "revision %llu is not kept; the first that is: %llu", (unsigned long long)revision,

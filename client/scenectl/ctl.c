@@ -6,7 +6,9 @@
 #include "client/scenectl/ctl.h"
 
 #include "protocol/base/uid.h"
+#include "protocol/scene/change.h"
 #include "protocol/wire/pack.h"
+#include "protocol/wire/result.h"
 
 #include <pwd.h>
 #include <stdarg.h>
@@ -17,10 +19,7 @@
 #include <unistd.h>
 
 #define AGENT_BYTES 64
-/* In the results of an edit. */
-#define RESULT_FLAGS 3u
-#define RESULT_WENT_LAST 2u
-#define RESULT_LOSSY 4u
+#define MISUSE_BYTES 4096 /* what was typed may be long: cut then */
 #define LINE_BYTES_MAX ((size_t)1 << 30)
 
 void scn_ctl_init(struct scn_ctl *ctl)
@@ -90,15 +89,20 @@ static void print_hint(const struct scn_ctl *ctl, const char *code)
         }
 }
 
+static void complain_cstring(const char *text)
+{
+        scn_ctl_complain((struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)});
+}
+
 /* What; and on a second line, if there is something to say: at which op, about which node, what was in the way. */
 static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *failure)
 {
         const char *between = "\n  ";
         scn_ctl_flush(ctl);
-        char text[sizeof failure->text];
-        memcpy(text, failure->text, sizeof text);
-        scn_ctl_clean(text);
-        (void)fprintf(stderr, "scenectl: %s: %s", failure->code, text);
+        (void)fprintf(stderr, "scenectl: ");
+        complain_cstring(failure->code);
+        (void)fprintf(stderr, ": ");
+        complain_cstring(failure->text);
         if (ctl->input_line > 0) {
                 (void)fprintf(stderr, "%sline %llu", between, (unsigned long long)ctl->input_line);
                 between = ", ";
@@ -117,7 +121,8 @@ static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *fa
                 scn_buffer_reset(&ctl->line);
                 ctl->json = scn_json_to(&ctl->line);
                 put_detail(ctl, failure);
-                (void)fprintf(stderr, "%s%.*s", between, (int)ctl->line.size, (const char *)ctl->line.data);
+                (void)fprintf(stderr, "%s", between);
+                scn_ctl_complain((struct scn_slice){ctl->line.data, (uint32_t)ctl->line.size});
         }
         (void)fprintf(stderr, "\n");
         print_hint(ctl, failure->code);
@@ -192,6 +197,13 @@ void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure)
         ctl->is_done = true;
 }
 
+void scn_ctl_fail_nameless(struct scn_ctl *ctl, const struct scn_failure *failure)
+{
+        struct scn_failure nameless = *failure;
+        nameless.node = (struct scn_uid){{0}};
+        scn_ctl_fail(ctl, &nameless);
+}
+
 void scn_ctl_fail_path(struct scn_ctl *ctl, const char *code, const char *path, int error_number)
 {
         struct scn_failure failure = {.has_op = false};
@@ -209,12 +221,14 @@ int scn_ctl_refuse(struct scn_ctl *ctl, enum scn_error error)
 
 int scn_ctl_misuse(struct scn_ctl *ctl, const char *format, ...)
 {
+        char text[MISUSE_BYTES];
         va_list arguments;
         va_start(arguments, format);
-        (void)fprintf(stderr, "scenectl: ");
-        (void)vfprintf(stderr, format, arguments);
-        (void)fprintf(stderr, "\n");
+        (void)vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
+        (void)fprintf(stderr, "scenectl: ");
+        complain_cstring(text);
+        (void)fprintf(stderr, "\n");
         ctl->code = SCN_CTL_USAGE;
         return SCN_CTL_USAGE;
 }
@@ -353,28 +367,27 @@ static uint64_t flags_of(struct scn_slice results)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(results);
         uint64_t flags = 0;
-        for (uint32_t left = results.data == NULL ? 0 : scn_unpack_array(&unpacker); left > 0; left--) {
-                for (uint32_t members = scn_unpack_map(&unpacker); members > 0; members--) {
-                        if (scn_unpack_uint(&unpacker, UINT32_MAX) == RESULT_FLAGS) {
+        uint32_t left = results.data == NULL ? 0 : scn_unpack_array(&unpacker);
+        for (; left > 0 && unpacker.error == SCN_OK; left--) {
+                uint32_t members = scn_unpack_map(&unpacker);
+                for (; members > 0 && unpacker.error == SCN_OK; members--) {
+                        if (scn_unpack_uint(&unpacker, UINT32_MAX) == SCN_RESULT_FLAGS) {
                                 flags |= scn_unpack_uint(&unpacker, UINT32_MAX);
                         } else {
                                 (void)scn_unpack_raw(&unpacker);
                         }
-                        if (unpacker.error != SCN_OK) {
-                                return 0;
-                        }
                 }
         }
-        return flags;
+        return unpacker.error == SCN_OK ? flags : 0;
 }
 
 void scn_ctl_print_otherwise(const struct scn_result *result)
 {
         const uint64_t flags = flags_of(result->results);
-        if ((flags & RESULT_WENT_LAST) != 0) {
+        if ((flags & SCN_CHANGE_WENT_LAST) != 0) {
                 scn_ctl_print("note: there is no such place: it went last\n");
         }
-        if ((flags & RESULT_LOSSY) != 0) {
+        if ((flags & SCN_CHANGE_LOSSY) != 0) {
                 scn_ctl_print("note: shear was given up\n");
         }
 }

@@ -324,6 +324,44 @@ SCN_TEST(session, answers_each_part_behind_one_that_cannot_be_read)
         hub_finish(&hub);
 }
 
+/* What one does next must be what the refusal says. */
+SCN_TEST(session, says_of_a_refused_edit_that_is_sent_again_which_number_is_free)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        peer_send_bytes(&ann, "\xc4\x03\x92\x03\x01", 5);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "missing_field");
+        send_part(&ann, 1, "a", false);
+        peer_expect_text(
+                &ann, SCN_MESSAGE_refused, "number 1: it was refused, and so are its further parts: the next one is 2");
+        send_part(&ann, 2, "a", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, says_of_parts_that_another_edit_came_between_what_to_send_again)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        send_part(&ann, 1, "a", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        send_part(&ann, 2, "b", true);
+        send_part(&ann, 1, "a", false);
+        peer_expect_text(&ann, SCN_MESSAGE_refused, "number 1: parts of number 2 were missing: send all of both again");
+        send_part(&ann, 1, "a", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        send_part(&ann, 2, "b", true);
+        send_part(&ann, 2, "c", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
 SCN_TEST(session, says_which_number_comes_next)
 {
         struct hub hub;
