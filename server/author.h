@@ -4,8 +4,8 @@
 #define SCN_SERVER_AUTHOR_H
 
 /* What an author can take back in a document, and bring back (DESIGN §6). A step is a group or a lone transaction,
- * named by its first revision. The journal says it all; a room keeps what it has published itself, and reads what was
- * before it opened when somebody asks for an undo. Only published transactions count. */
+ * named by its first revision. The journal says it all; a room keeps what it has published since it has known the
+ * author, and reads what was before when somebody asks for an undo. Only published transactions count. */
 
 #include "storage/storage.h"
 
@@ -77,7 +77,7 @@ struct scn_author *scn_author_get(struct scn_authors *authors, struct scn_slice 
 /* A session is the author's; no longer. */
 void scn_author_enter(struct scn_authors *authors, struct scn_author *author);
 void scn_author_leave(struct scn_authors *authors, struct scn_author *author);
-/* Forgets those that have no session, but for the last SCN_AUTHORS_IDLE_MAX. Nothing of theirs may be in flight. */
+/* Forgets those that have no session, but for the last SCN_AUTHORS_IDLE_MAX. No batch may be in flight. */
 void scn_authors_trim(struct scn_authors *authors);
 void scn_authors_destroy(struct scn_authors *authors);
 /* Room to note `extra` more transactions of `steps` steps each: then noting cannot fail. */

@@ -502,9 +502,6 @@ void scn_room_tick(struct scn_room *room)
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
         scn_view_drop_snapshots(room, false);
         scn_past_tick(room);
-        if (room->batch == NULL) {
-                scn_authors_trim(&room->authors);
-        }
         if (must_close) {
                 scn_room_cancel_checkpoint(room);
         } else {
