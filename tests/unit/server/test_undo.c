@@ -264,6 +264,30 @@ SCN_TEST(undo, redo_brings_back_all_that_a_step_did_to_a_field_or_nothing)
         close_two(&hub, &ann, &ben);
 }
 
+SCN_TEST(undo, redo_of_a_field_is_whole_or_nothing_also_where_a_node_was_added_or_removed_in_between)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_translate(2, 1, 0, 0));
+        (void)edit(&ben, scene_translate(2, 7, 0, 0));
+        (void)edit_in(&ann, 5, scene_translate(2, 3, 0, 0));
+        (void)edit_in(&ann, 5, scene_add(1, 77, "more"));
+        (void)edit_in(&ann, 5, scene_translate(2, 4, 0, 0));
+        (void)edit_in(&ann, 5, scene_remove(4));
+        (void)edit_in(&ann, 5, scene_translate(2, 5, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 3 applied 5 skipped translation:superseded:@10");
+        undo(&ben, (struct wish){0}, "steps 4 applied 1");
+        send_redo(&ann, 1);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert_str_eq(summary_of(&message),
+                "steps 3 applied 2 skipped translation:superseded:ben@11 skipped translation:superseded:ben@11 skipped "
+                "translation:superseded:ben@11");
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        close_two(&hub, &ann, &ben);
+}
+
 static void set_three(struct peer *peer, uint8_t value, const char *name)
 {
         (void)edit_in(peer, 5, scene_translate(2, (float)value, 0, 0));
