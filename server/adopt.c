@@ -429,15 +429,19 @@ static void take_part(struct scn_adopt *adopt, const struct scn_message_adopt *m
         submit(adopt, run_write, done_write);
 }
 
+static uint64_t file_bytes_max(const struct scn_server *server)
+{
+        return server->options.file_bytes_max != 0 ? server->options.file_bytes_max : SCN_FILE_BYTES_MAX;
+}
+
 /* What can be known without the file; SCN_OK: it may come. */
 static enum scn_error refuse(const struct scn_session *session, const struct scn_message_adopt *message)
 {
         const struct scn_server *server = session->server;
-        const uint64_t max = server->options.file_bytes_max;
         if (server->adopts_count >= SCN_ADOPTS_MAX || server->is_stopping) {
                 return SCN_E_BUSY;
         }
-        if (message->bytes > (max != 0 ? max : SCN_FILE_BYTES_MAX)) {
+        if (message->bytes > file_bytes_max(server)) {
                 return SCN_E_TOO_LARGE;
         }
         if (message->document.size == 0 || message->document.size > SCN_STORAGE_FILE_NAME_BYTES_MAX) {
@@ -493,7 +497,12 @@ void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt 
                 if (session->adopt == NULL && message->more) {
                         session->torn_file = message->request;
                 }
-                scn_session_fail(session, message->request, error, NULL);
+                if (error == SCN_E_TOO_LARGE) {
+                        scn_session_fail_limit(
+                                session, message->request, error, "file_bytes_max", file_bytes_max(session->server));
+                } else {
+                        scn_session_fail(session, message->request, error, NULL);
+                }
                 return;
         }
         take_part(session->adopt, message);

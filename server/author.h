@@ -7,13 +7,14 @@
  * named by its first revision. The journal says it all; a room keeps what it has published itself, and reads what was
  * before it opened when somebody asks for an undo. Only published transactions count. */
 
+#include "server/limits.h"
 #include "storage/storage.h"
 
 /* Steps kept for an author, at least; older ones cannot be named any more. */
-#define SCN_UNDO_STEPS_MAX 10000u
+#define SCN_UNDO_STEPS_MAX SCN_SERVER_undo_steps_max
 
 /* Steps that one undo or redo can ask for. */
-#define SCN_UNDO_COUNT_MAX 1000u
+#define SCN_UNDO_COUNT_MAX SCN_SERVER_undo_count_max
 
 /* Why a transaction was made; `cause` in the journal, its word in log and replay. Numbers are the file's. */
 #define SCN_CAUSE_LIST(X)                                                                                              \

@@ -15,8 +15,12 @@
 /* The first two are not answered; what is wrong with them is said all the same. */
 static void fail(struct scn_session *session, const char *what, enum scn_error error)
 {
-        char text[128];
-        (void)snprintf(text, sizeof text, "%s: %s", what, scn_error_text(error));
+        const char *limit = error == SCN_E_TOO_LARGE ? " (presence_bytes_max)"
+                : error == SCN_E_TOO_MANY_KEYS       ? " (presence_keys_max)"
+                : error == SCN_E_TOO_MANY_PREVIEWS   ? " (previews_max)"
+                                                     : "";
+        char text[160];
+        (void)snprintf(text, sizeof text, "%s: %s%s", what, scn_error_text(error), limit);
         scn_session_fail(session, SCN_ABSENT, error, text);
 }
 
@@ -235,8 +239,12 @@ static void fail_lock(
 {
         char uid[SCN_UID_TEXT_LENGTH + 1];
         char text[SCN_AUTHOR_BYTES_MAX + 128];
+        if (error == SCN_E_TOO_MANY_LOCKS) {
+                (void)snprintf(text, sizeof text, "%s (locks_max: %u, room_locks_max: %u)", scn_error_text(error),
+                        (unsigned)SCN_LIVE_locks_max, (unsigned)SCN_LIVE_room_locks_max);
+        }
         if (blocker == NULL) {
-                scn_session_fail(session, request, error, NULL);
+                scn_session_fail(session, request, error, error == SCN_E_TOO_MANY_LOCKS ? text : NULL);
                 return;
         }
         scn_uid_format(blocker->uid, uid);
@@ -253,7 +261,8 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         struct named named;
         if (ttl == 0 || ttl > SCN_LIVE_lock_ttl_max || mask == 0) {
                 scn_session_fail(session, message->request, SCN_E_RANGE,
-                        mask == 0 ? "lock.mask: of no channel that can be locked" : "lock.ttl: from 1 second to 3600");
+                        mask == 0 ? "lock.mask: of no channel that can be locked"
+                                  : "lock.ttl: from 1 second to lock_ttl_max");
                 return;
         }
         enum scn_error error = read_nodes(session, message->nodes, &named);
@@ -281,7 +290,7 @@ void scn_handle_unlock(struct scn_session *session, const struct scn_message_unl
         const bool is_all = message->nodes.data == NULL;
         const enum scn_error error = is_all ? SCN_OK : read_nodes(session, message->nodes, &named);
         if (error != SCN_OK) {
-                scn_session_fail(session, message->request, error, NULL);
+                fail_lock(session, message->request, error, NULL);
                 return;
         }
         const uint32_t count =

@@ -56,6 +56,10 @@ static void answer(struct scn_session *session, const struct tag_job *job)
         scn_pack_cstring(&packer, "name");
         scn_pack_text(&packer, job->tag.name);
         scn_history_pack(&packer, "rev", job->tag.revision);
+        if (job->error == SCN_E_TOO_MANY_TAGS) {
+                answers.limit = "tags_max";
+                answers.allowed = SCN_SERVER_tags_max;
+        }
         scn_answers_fail(&answers, job->error);
         scn_answers_add(&answers, &packer, false);
         scn_answers_send(&answers, session,
