@@ -254,7 +254,7 @@ static uint32_t size_of_edit(uint64_t number, struct scn_op op)
         return size;
 }
 
-/* An edit in two parts, the first of which counts as if it were so large that the second has `missing` bytes too few. */
+/* An edit in two parts. The first counts as if it were so large that the second lacks so many bytes of room. */
 static void edit_in_parts(struct peer *peer, uint32_t missing, bool has_more)
 {
         const struct scn_op first = scene_rename(1, "first");
@@ -521,7 +521,7 @@ static uint32_t bytes_from(const struct hub *hub, scn_revision first)
         return (uint32_t)bytes;
 }
 
-/* Undoes four where there is room for those from `first` on, less so many bytes. Returns how many it were; 0: refused. */
+/* Undoes four where there is room for those from `first` on, less so many bytes. How many it were; 0: refused. */
 static uint32_t undo_four(scn_revision first, uint32_t less)
 {
         struct hub hub;
