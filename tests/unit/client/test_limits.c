@@ -99,7 +99,7 @@ SCN_TEST_WITH(draft, counts_properties_that_join_a_node, .timeout = 120)
         struct scn_uid uid;
         addition.parent = SCN_BY_PATH("/");
         cr_assert_eq(scn_draft_add(draft, &addition, &uid), SCN_OK);
-        draft->bytes = SCN_DRAFT_BYTES_MAX - 950; /* as if */
+        draft->bytes = SCN_DRAFT_BYTES_MAX - 950;  /* as if */
         static uint8_t value[800] = {0xc5, 3, 29}; /* 797 bytes */
         char key[8] = "a";
         cr_assert_eq(
@@ -220,10 +220,15 @@ SCN_TEST_WITH(view, is_told_of_so_many_presences_at_the_most, .timeout = 60)
         cr_assert_eq(scn_view_create(mock.client, &options, &view), SCN_OK);
         (void)mock_answer_view(&mock, false);
         cr_assert_eq(mock_deliver(&mock), SCN_OK);
-        cr_assert_eq(tell_presences(&mock, view->number, 1, 65536), SCN_OK);
-        cr_assert_eq(scn_view_presences_count(view), 65536);
+        const uint32_t most = 4096 * SCN_LIVE_previews_max; /* of all sessions that a server of ours can have */
+        for (uint32_t told = 0; told < most; told += most / 8) {
+                cr_assert_eq(tell_presences(&mock, view->number, 1 + told, most / 8), SCN_OK);
+        }
+        cr_assert_eq(scn_view_presences_count(view), most);
         cr_assert_eq(tell_presences(&mock, view->number, 1, 1), SCN_OK, "it is known");
-        cr_assert_neq(tell_presences(&mock, view->number, 70000, 1), SCN_OK);
-        cr_assert_leq(scn_view_presences_count(view), 65536);
+        cr_assert_eq(scn_client_state(mock.client), SCN_CLIENT_OPEN);
+        cr_assert_neq(tell_presences(&mock, view->number, most + 1, 1), SCN_OK);
+        cr_assert_str_eq(mock.client->failure.code, "too_large");
+        cr_assert_eq(scn_view_presences_count(view), most);
         mock_finish(&mock);
 }

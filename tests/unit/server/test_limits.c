@@ -9,7 +9,9 @@
 #include "server/core.h"
 #include "tests/lib/asking.h"
 #include "tests/lib/hub.h"
+#include "tests/lib/live.h"
 #include "tests/lib/scene.h"
+#include "tests/lib/storage.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
@@ -51,6 +53,13 @@ static void expect_failed(struct peer *peer, const char *code, const char *text)
         cr_assert(failed->code.size == strlen(code) && memcmp(failed->code.data, code, failed->code.size) == 0,
                 "%.*s, not %s", (int)failed->code.size, (const char *)failed->code.data, code);
         cr_assert(has_text(failed->text, text), "%.*s", (int)failed->text.size, (const char *)failed->text.data);
+}
+
+static void expect_applied(struct peer *peer, uint32_t count)
+{
+        while (count-- > 0) {
+                (void)peer_expect(peer, SCN_MESSAGE_applied);
+        }
 }
 
 /* --- The greeting --- */
@@ -233,6 +242,32 @@ SCN_TEST(views, have_no_more_deltas_a_second_than_asked_for_nor_than_there_may_b
         finish(&hub, &ann);
 }
 
+/* --- Locks, presence, previews: the limits themselves stand with their tests --- */
+
+SCN_TEST(failure, for_what_is_only_now_names_the_limit)
+{
+        static scn_node_id ids[SCN_LIVE_locks_max + 1];
+        static struct scn_preview_wish wishes[SCN_LIVE_previews_max + 1];
+        static uint8_t large[SCN_LIVE_presence_bytes_max + 8] = {0x81, 0xa1, 'x', 0xc5, 0x10, 0x02};
+        struct hub hub;
+        struct peer ann;
+        start(&hub, &ann);
+        for (uint32_t i = 0; i < SCN_LIVE_locks_max + 1; i++) {
+                const struct scn_op op = scene_add(1, 0, "node");
+                peer_edit(&ann, &op, 1);
+                ids[i] = 2 + i;
+                wishes[i] = (struct scn_preview_wish){.node = scene_id(2 + i), .fields = SCN_FIELDS_SCALE};
+        }
+        expect_applied(&ann, SCN_LIVE_locks_max + 1);
+        live_ask_lock(&ann, (struct live_lock){.ids = ids, .count = SCN_LIVE_locks_max + 1});
+        expect_failed(&ann, "too_many_locks", "locks_max: 256, room_locks_max: 16384");
+        live_preview_raw(&ann, wishes, SCN_LIVE_previews_max + 1);
+        expect_failed(&ann, "too_many_previews", "previews_max");
+        live_presence(&ann, (struct scn_slice){large, SCN_LIVE_presence_bytes_max + 8});
+        expect_failed(&ann, "too_large", "presence_bytes_max");
+        finish(&hub, &ann);
+}
+
 /* --- Edits --- */
 
 static uint32_t size_of_edit(uint64_t number, struct scn_op op)
@@ -298,13 +333,6 @@ static void send_renames(struct peer *peer, uint32_t count)
                 (void)snprintf(name, sizeof name, "%u", i);
                 const struct scn_op op = scene_rename(1, name);
                 peer_edit(peer, &op, 1);
-        }
-}
-
-static void expect_applied(struct peer *peer, uint32_t count)
-{
-        while (count-- > 0) {
-                (void)peer_expect(peer, SCN_MESSAGE_applied);
         }
 }
 
@@ -709,6 +737,68 @@ SCN_TEST_WITH(replay, tells_so_many_bytes_about_and_where_to_go_on, .timeout = 1
         const struct replayed rest = replay(&ann, some.rev);
         cr_assert_not(rest.has_next);
         cr_assert_eq(rest.rev, 131);
+        finish(&hub, &ann);
+}
+
+/* --- Worlds, tags, files --- */
+
+SCN_TEST(failure, for_a_question_or_a_file_names_the_limit)
+{
+        static uint8_t nodes[5 + SCN_SERVER_world_nodes_max + 1] = {0xdd, 0, 1, 0, 1};
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        start(&hub, &ann);
+        memset(nodes + 5, 1, sizeof nodes - 5);
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world.request = 6;
+        message.as.world.nodes = (struct scn_slice){nodes, sizeof nodes};
+        peer_send(&ann, &message);
+        expect_failed(&ann, "too_large", "world_nodes_max: 65536");
+        scn_message_init(&message, SCN_MESSAGE_adopt);
+        message.as.adopt.request = 7;
+        message.as.adopt.document = scene_text("reef");
+        message.as.adopt.bytes = SCN_FILE_BYTES_MAX + 1;
+        message.as.adopt.part = scene_text("SQLite");
+        peer_send(&ann, &message);
+        expect_failed(&ann, "too_large", "file_bytes_max: 68719476736");
+        cr_assert_eq(hub.server->adopts_count, 0);
+        finish(&hub, &ann);
+}
+
+static void send_tag(struct peer *peer, const char *name)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_tag);
+        message.as.tag.request = 9;
+        message.as.tag.name = scene_text(name);
+        message.as.tag.rev = 0;
+        peer_send(peer, &message);
+}
+
+SCN_TEST(tags, of_a_document_are_so_many_at_the_most)
+{
+        static char name[SCN_SERVER_tag_bytes_max + 2];
+        char path[128];
+        struct hub hub;
+        struct peer ann;
+        start(&hub, &ann);
+        memset(name, 'n', sizeof name - 1);
+        send_tag(&ann, name);
+        peer_expect_code(&ann, SCN_MESSAGE_failed, "bad_tag");
+        name[SCN_SERVER_tag_bytes_max] = '\0';
+        (void)asking_tag(&ann, name, 0);
+        peer_close(&ann);
+        hub_stop(&hub);
+        (void)snprintf(path, sizeof path, "%s/isle.scene", hub.path);
+        scn_test_sql(path,
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9998)"
+                " INSERT INTO tags SELECT 'tag' || i, 0, 1, '' FROM n");
+        hub_restart(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        (void)asking_tag(&ann, "last", 0);
+        send_tag(&ann, "one more");
+        expect_failed(&ann, "too_many_tags", "tags_max: 10000");
         finish(&hub, &ann);
 }
 

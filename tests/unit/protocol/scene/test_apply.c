@@ -249,21 +249,17 @@ SCN_TEST(limits, hold_for_the_siblings_that_the_paths_of_an_edit_look_at)
         scn_document_destroy(document);
 }
 
-static enum scn_error set_two_values(uint32_t record_bytes_max, uint32_t size, struct scn_refusal *refusal)
+/* Sets so many properties, all of them alike. */
+static enum scn_error set_properties(uint32_t record_bytes_max, uint32_t count, struct scn_refusal *refusal)
 {
-        static uint8_t value[40000];
         struct scn_limits limits = SCN_LIMITS_DEFAULT;
         limits.record_bytes_max = record_bytes_max;
         struct scn_document *document = scene_create_limited(&limits);
-        memset(value, 'v', sizeof value);
-        value[0] = 0xda;
-        value[1] = (uint8_t)((size - 3) >> 8);
-        value[2] = (uint8_t)(size - 3);
-        const struct scn_op ops[] = {
-                scene_set(1, "a", scene_integer(1)), scene_set(1, "b", (struct scn_slice){value, size})};
-        const enum scn_error error = try_ops(document, 1, ops, 2, refusal);
+        const struct scn_op ops[] = {scene_set(1, "a", scene_integer(1)), scene_set(1, "b", scene_integer(1)),
+                scene_set(1, "c", scene_integer(1))};
+        const enum scn_error error = try_ops(document, 1, ops, count, refusal);
         cr_assert_eq(scn_document_revision(document), error == SCN_OK ? 1 : 0);
-        cr_assert_eq(scn_document_node(document, 1).properties_count, error == SCN_OK ? 2 : 0);
+        cr_assert_eq(scn_document_node(document, 1).properties_count, error == SCN_OK ? count : 0);
         scn_document_destroy(document);
         return error;
 }
@@ -271,17 +267,15 @@ static enum scn_error set_two_values(uint32_t record_bytes_max, uint32_t size, s
 SCN_TEST(limits, hold_for_the_bytes_of_an_edits_records)
 {
         struct scn_refusal refusal;
-        uint32_t size = 9000;
-        while (set_two_values(10000, size, &refusal) == SCN_OK) {
-                size++;
+        uint32_t one = 1;
+        while (set_properties(one, 1, &refusal) == SCN_E_TOO_LARGE && one < 10000) {
+                one++;
         }
-        cr_assert(size > 9000 && size < 10000, "%u", size);
-        cr_assert_eq(set_two_values(10000, size, &refusal), SCN_E_TOO_LARGE);
-        cr_assert_eq(refusal.op, 1);
-        cr_assert_eq(set_two_values(10001, size, &refusal), SCN_OK);
-        cr_assert_eq(set_two_values(10001, size + 1, &refusal), SCN_E_TOO_LARGE);
-        cr_assert_eq(set_two_values(30001, size + 20000, &refusal), SCN_OK);
-        cr_assert_eq(set_two_values(30000, size + 20000, &refusal), SCN_E_TOO_LARGE);
+        cr_assert(one > 10 && one < 1000, "%u", one);
+        cr_assert_eq(set_properties(3 * one, 3, &refusal), SCN_OK);
+        cr_assert_eq(set_properties(3 * one - 1, 3, &refusal), SCN_E_TOO_LARGE);
+        cr_assert_eq(refusal.op, 2);
+        cr_assert_eq(set_properties(3 * one - 1, 2, &refusal), SCN_OK);
 }
 
 SCN_TEST(limits, hold_for_removed_keys_that_are_still_remembered)
