@@ -109,9 +109,9 @@ static void forget_oldest(struct scn_steps *steps)
 
 /* --- Authors --- */
 
-struct scn_author *scn_author_get(struct scn_author **list, struct scn_slice name)
+struct scn_author *scn_author_get(struct scn_authors *authors, struct scn_slice name, scn_revision since)
 {
-        struct scn_author *author = *list;
+        struct scn_author *author = authors->first;
         while (author != NULL &&
                 !(author->name.size == name.size && memcmp(author->name.data, name.data, name.size) == 0)) {
                 author = author->next;
@@ -124,20 +124,67 @@ struct scn_author *scn_author_get(struct scn_author **list, struct scn_slice nam
                 scn_free(author);
                 return NULL;
         }
-        author->next = *list;
-        *list = author;
+        author->since = since;
+        author->next = authors->first;
+        authors->first = author;
+        authors->idle_count++;
         return author;
 }
 
-void scn_authors_destroy(struct scn_author *list)
+void scn_author_enter(struct scn_authors *authors, struct scn_author *author)
 {
-        while (list != NULL) {
-                struct scn_author *next = list->next;
-                scn_steps_finish(&list->steps);
-                scn_free((void *)list->name.data);
-                scn_free(list);
-                list = next;
+        authors->idle_count -= author->sessions_count == 0;
+        author->sessions_count++;
+}
+
+void scn_author_leave(struct scn_authors *authors, struct scn_author *author)
+{
+        struct scn_author **at = &authors->first;
+        SCN_ASSERT(author->sessions_count > 0);
+        if (--author->sessions_count > 0) {
+                return;
         }
+        authors->idle_count++;
+        while (*at != author) {
+                at = &(*at)->next;
+        }
+        *at = author->next;
+        author->next = authors->first;
+        authors->first = author;
+}
+
+static void destroy_author(struct scn_author *author)
+{
+        scn_steps_finish(&author->steps);
+        scn_free((void *)author->name.data);
+        scn_free(author);
+}
+
+void scn_authors_trim(struct scn_authors *authors)
+{
+        struct scn_author **at = &authors->first;
+        size_t kept = 0;
+        while (authors->idle_count > SCN_AUTHORS_IDLE_MAX && *at != NULL) {
+                struct scn_author *author = *at;
+                kept += author->sessions_count == 0;
+                if (author->sessions_count == 0 && kept > SCN_AUTHORS_IDLE_MAX) {
+                        *at = author->next;
+                        authors->idle_count--;
+                        destroy_author(author);
+                } else {
+                        at = &author->next;
+                }
+        }
+}
+
+void scn_authors_destroy(struct scn_authors *authors)
+{
+        while (authors->first != NULL) {
+                struct scn_author *next = authors->first->next;
+                destroy_author(authors->first);
+                authors->first = next;
+        }
+        authors->idle_count = 0;
 }
 
 bool scn_author_reserve(struct scn_author *author, size_t extra)

@@ -16,6 +16,9 @@
 /* Steps that one undo or redo can ask for. */
 #define SCN_UNDO_COUNT_MAX SCN_SERVER_undo_count_max
 
+/* Authors without sessions whose steps a room keeps: up to some 500 KiB each. */
+#define SCN_AUTHORS_IDLE_MAX 64u
+
 /* Why a transaction was made; `cause` in the journal, its word in log and replay. Numbers are the file's. */
 #define SCN_CAUSE_LIST(X)                                                                                              \
         X(EDIT, "edit")                                                                                                \
@@ -56,14 +59,28 @@ struct scn_author {
         struct scn_author *next;
         struct scn_slice name; /* owned bytes */
         struct scn_steps steps;
-        bool has_past;    /* what was before the room opened is in them */
-        bool is_pending;  /* an undo or redo is in the batch in flight */
-        uint64_t changes; /* counts what is noted: a prepared undo may be out of date */
+        scn_revision since; /* what the author has done after it has been noted; what was before, the journal says */
+        uint32_t sessions_count; /* that are the author's now */
+        bool has_past;           /* what was before is in the steps, too */
+        bool is_pending;         /* an undo or redo is in the batch in flight */
+        uint64_t changes;        /* counts what is noted: a prepared undo may be out of date */
 };
 
-/* The author of a list, made if new; NULL: out of memory. */
-struct scn_author *scn_author_get(struct scn_author **list, struct scn_slice name);
-void scn_authors_destroy(struct scn_author *list);
+/* The authors of a room: those who are there and, first, the last ones that went. The others are forgotten: should one
+ * come back, all that it did is before it came. */
+struct scn_authors {
+        struct scn_author *first;
+        size_t idle_count; /* without sessions */
+};
+
+/* The author of this name, made if new, of whom nothing is noted up to `since` then; NULL: out of memory. */
+struct scn_author *scn_author_get(struct scn_authors *authors, struct scn_slice name, scn_revision since);
+/* A session is the author's; no longer. */
+void scn_author_enter(struct scn_authors *authors, struct scn_author *author);
+void scn_author_leave(struct scn_authors *authors, struct scn_author *author);
+/* Forgets those that have no session, but for the last SCN_AUTHORS_IDLE_MAX. Nothing of theirs may be in flight. */
+void scn_authors_trim(struct scn_authors *authors);
+void scn_authors_destroy(struct scn_authors *authors);
 /* Room to note `extra` more transactions of `steps` steps each: then noting cannot fail. */
 SCN_NODISCARD bool scn_author_reserve(struct scn_author *author, size_t extra);
 /* Notes a published transaction. A step that grows keeps its place. */

@@ -223,8 +223,7 @@ struct scn_room {
         struct scn_journal_epoch *epochs; /* owned: the newest that the file lists, the present one among them */
         uint32_t epochs_count;
         scn_revision durable;
-        scn_revision opened;        /* the revision at which it was opened */
-        struct scn_author *authors; /* who has edited since, or wanted to undo */
+        struct scn_authors authors; /* who has edited, or wanted to undo */
         int64_t last_time_us;
         struct scn_session *sessions;
         struct scn_session *ready_first; /* those that have something in their inbox, in the order in which it came */

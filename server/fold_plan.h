@@ -6,7 +6,8 @@
 /* Which transactions of a window of history can be joined (DESIGN §6, Files). A gesture, that is the edits of one
  * step by one client, becomes one transaction at its last revision in the window, with what each field was before and
  * is after; but only if it does nothing except setting fields, and nobody else writes, adds, removes or moves in its
- * time what it writes: then an undo finds what it would have found. Judges by the records alone. */
+ * time what it writes: then an undo finds what it would have found, and so does a redo, which brings a field back
+ * whole or not at all (server/undo_chains.h). Judges by the records alone. */
 
 #include "storage/storage.h"
 

@@ -243,7 +243,6 @@ static bool take_opened(struct scn_room *room, const struct open_job *open)
         room->gathered_bytes = open->opened.state.journal_bytes;
         room->has_damaged_checkpoint = open->opened.damaged.text[0] != '\0';
         room->durable = scn_document_revision(room->document);
-        room->opened = room->durable;
         /* One that was just made takes next to nothing, and a refusal would leave it behind. */
         if (room->durable > 0 && !scn_memory_claim(room->server)) {
                 return false;
@@ -405,7 +404,10 @@ void scn_room_leave(struct scn_session *session)
         session->undo = NULL;
         scn_restore_destroy(session->restore);
         session->restore = NULL;
-        session->own = NULL;
+        if (session->own != NULL) {
+                scn_author_leave(&room->authors, session->own);
+                session->own = NULL;
+        }
         scn_session_set_ready(session, false);
         session->answers_bytes = 0;
         session->room = NULL;
@@ -448,7 +450,7 @@ static void destroy_room(struct scn_room *room)
         scn_observable_destroy(room->published);
         scn_batch_drop_spare(room);
         scn_live_destroy(room->live);
-        scn_authors_destroy(room->authors);
+        scn_authors_destroy(&room->authors);
         scn_free((void *)room->name.data);
         scn_free(room->epochs);
         scn_free(room);
@@ -497,6 +499,9 @@ void scn_room_tick(struct scn_room *room)
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
         scn_view_drop_snapshots(room, false);
         scn_past_tick(room);
+        if (room->batch == NULL) {
+                scn_authors_trim(&room->authors);
+        }
         if (must_close) {
                 scn_room_cancel_checkpoint(room);
         } else {

@@ -312,9 +312,13 @@ bool scn_session_may_send(struct scn_session *session)
 
 struct scn_author *scn_session_author(struct scn_session *session)
 {
+        struct scn_room *room = session->room;
         if (session->own == NULL) {
                 const struct scn_slice name = {session->author, session->author_size};
-                session->own = scn_author_get(&session->room->authors, name);
+                session->own = scn_author_get(&room->authors, name, room->durable);
+                if (session->own != NULL) {
+                        scn_author_enter(&room->authors, session->own);
+                }
         }
         return session->own;
 }

@@ -8,6 +8,7 @@
 #include "server/answer.h"
 #include "server/record.h"
 #include "server/room_open.h"
+#include "server/undo_chains.h"
 #include "server/undo_heads.h"
 
 #include <stdlib.h>
@@ -78,7 +79,7 @@ struct undo_job {
         uint64_t session;
         struct scn_slice name; /* owned bytes, like author */
         struct scn_slice author;
-        scn_revision opened; /* the past ends here */
+        scn_revision since; /* the past ends here */
         struct scn_steps past;
         struct scn_undo *undo; /* owned while the job is under way */
 };
@@ -290,6 +291,7 @@ static enum scn_error prepare_step(struct scn_journal *journal, struct scn_undo 
         const struct wanted *before, struct wanted *wanted)
 {
         struct added added = {0};
+        const size_t ops_first = undo->ops.count;
         wanted->pages_first = undo->pages_count;
         enum scn_error error = wanted->by != 0 ? read_taken_back(journal, undo, before, wanted)
                                                : read_group(journal, undo, author, wanted);
@@ -299,6 +301,9 @@ static enum scn_error prepare_step(struct scn_journal *journal, struct scn_undo 
         }
         if (error == SCN_OK) {
                 error = make_ops(undo, wanted, &added);
+        }
+        if (error == SCN_OK && wanted->by != 0) {
+                error = scn_undo_chains_link(&undo->ops, ops_first);
         }
         scn_free(added.uids);
         wanted->ops_end = undo->ops.count;
@@ -352,7 +357,7 @@ static void run_undo(struct scn_job *base)
         }
         switch (job->kind) {
         case JOB_PAST:
-                undo->error = scn_steps_read(journal, job->author, job->opened, scn_undo_steps_of, &job->past, NULL);
+                undo->error = scn_steps_read(journal, job->author, job->since, scn_undo_steps_of, &job->past, NULL);
                 break;
         case JOB_RECORDS:
                 undo->error = prepare_records(journal, undo, job->author);
@@ -411,7 +416,7 @@ static bool submit(struct scn_session *session, enum job_kind kind)
         job->kind = kind;
         job->server = server;
         job->session = session->number;
-        job->opened = session->room->opened;
+        job->since = session->undo->author->since;
         job->undo = session->undo;
         session->undo = NULL;
         session->is_asking = true;

@@ -39,14 +39,16 @@ static enum scn_error apply_op(struct scn_apply *apply)
                 return apply_kind(apply);
         }
         enum scn_error error = scn_apply_check_condition(apply, &goes_on);
-        if (error != SCN_OK || !goes_on) {
-                return error;
+        if (error == SCN_OK && goes_on) {
+                error = apply_kind(apply);
+                /* A move that can no longer be is not taken back; whatever else cannot be refuses the whole. */
+                if (error != SCN_OK && apply->op->kind == SCN_OP_MOVE && !is_about_size(error)) {
+                        goes_on = false;
+                        error = scn_apply_skip(apply, error, SCN_FIELD_PLACE, (struct scn_stamp){0, 0});
+                }
         }
-        error = apply_kind(apply);
-        /* A move that can no longer be is not taken back; whatever else cannot be refuses the whole. */
-        return error != SCN_OK && apply->op->kind == SCN_OP_MOVE && !is_about_size(error)
-                ? scn_apply_skip(apply, error, SCN_FIELD_PLACE, (struct scn_stamp){0, 0})
-                : error;
+        scn_apply_note_chains(apply, goes_on);
+        return error;
 }
 
 static enum scn_error apply_ops(struct scn_apply *apply)

@@ -33,6 +33,8 @@ SCN_NODISCARD enum scn_error scn_apply_set(struct scn_apply *apply);
 /* Whether and how far the op's condition lets it take its change back: sets apply->fields. *goes_on_out false: there
  * is nothing to do, and skips say why. SCN_E_SUPERSEDED: the whole edit is refused. SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_out);
+/* Tells the op's chains whether it went on. */
+void scn_apply_note_chains(const struct scn_apply *apply, bool goes_on);
 /* Notes that a field, or what the op is about, is left as it is. `stamp`: of what is in the way; of revision 0: nothing
  * that somebody wrote. SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_apply_skip(

@@ -42,13 +42,25 @@ static bool is_by_others(const struct scn_apply *apply, struct scn_stamp stamp)
                 !edit->is_own(edit->is_own_data, scn_stamp_writer(stamp));
 }
 
+/* What comes before it in its chain has been skipped. */
+static bool is_cut_off(const struct scn_apply *apply, enum scn_field field)
+{
+        const struct scn_chains *chains = apply->op->condition->chains;
+        return chains != NULL && (chains->follows >> field & 1) != 0 && chains->of[field]->is_broken;
+}
+
+static bool is_as_left(const struct scn_apply *apply, enum scn_field field, struct scn_stamp stamp)
+{
+        return scn_stamp_writer(stamp) == apply->op->condition->writers[field] && !is_cut_off(apply, field);
+}
+
 /* Those of the op's fixed fields that still count as written by whom they should; the others are skipped. */
 static enum scn_error keep_own_fields(struct scn_apply *apply, const struct scn_node *node, uint32_t fields)
 {
         enum scn_error error = SCN_OK;
         for (uint32_t field = 0; field < SCN_FIELD_COUNT && error == SCN_OK; field++) {
                 const struct scn_stamp stamp = node->stamps[field];
-                if ((fields >> field & 1) != 0 && scn_stamp_writer(stamp) != apply->op->condition->writers[field]) {
+                if ((fields >> field & 1) != 0 && !is_as_left(apply, (enum scn_field)field, stamp)) {
                         apply->fields &= ~(1u << field);
                         error = scn_apply_skip(apply, SCN_E_SUPERSEDED, (enum scn_field)field, stamp);
                 }
@@ -75,7 +87,7 @@ static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, bool *g
 {
         const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
         const struct scn_stamp place = node->stamps[SCN_FIELD_PLACE];
-        *goes_on_out = scn_stamp_writer(place) == apply->op->condition->writers[SCN_FIELD_PLACE];
+        *goes_on_out = is_as_left(apply, SCN_FIELD_PLACE, place);
         if (!*goes_on_out) {
                 return scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PLACE, place);
         }
@@ -93,7 +105,7 @@ static enum scn_error check_move(struct scn_apply *apply, uint32_t slot, bool *g
 static enum scn_error check_rename(struct scn_apply *apply, uint32_t slot, bool *goes_on_out)
 {
         const struct scn_stamp stamp = scn_node_at(apply->mutation.document, slot)->stamps[SCN_FIELD_NAME];
-        *goes_on_out = scn_stamp_writer(stamp) == apply->op->condition->writers[SCN_FIELD_NAME];
+        *goes_on_out = is_as_left(apply, SCN_FIELD_NAME, stamp);
         return *goes_on_out ? SCN_OK : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_NAME, stamp);
 }
 
@@ -104,8 +116,8 @@ static enum scn_error check_set(struct scn_apply *apply, uint32_t slot, bool *go
         bool is_known;
         const uint32_t index = scn_props_find(props, apply->op->key, &is_known);
         const struct scn_stamp stamp = is_known ? props->items[index].stamp : (struct scn_stamp){0, 0};
-        *goes_on_out =
-                is_known ? scn_stamp_writer(stamp) == condition->writers[SCN_FIELD_PROPERTY] : condition->was_emptied;
+        *goes_on_out = is_known ? is_as_left(apply, SCN_FIELD_PROPERTY, stamp)
+                                : condition->was_emptied && !is_cut_off(apply, SCN_FIELD_PROPERTY);
         return *goes_on_out ? SCN_OK : scn_apply_skip(apply, SCN_E_SUPERSEDED, SCN_FIELD_PROPERTY, stamp);
 }
 
@@ -221,4 +233,17 @@ enum scn_error scn_apply_check_condition(struct scn_apply *apply, bool *goes_on_
                 break;
         }
         return SCN_E_BAD_OP;
+}
+
+/* --- Chains --- */
+
+void scn_apply_note_chains(const struct scn_apply *apply, bool goes_on)
+{
+        const struct scn_chains *chains = apply->op->condition->chains;
+        for (uint32_t field = 0; field <= SCN_FIELD_PROPERTY && chains != NULL; field++) {
+                const bool is_kept = (SCN_FIELDS_TRS >> field & 1) == 0 || (apply->fields >> field & 1) != 0;
+                if (chains->of[field] != NULL) {
+                        chains->of[field]->is_broken = !goes_on || !is_kept;
+                }
+        }
 }

@@ -88,6 +88,23 @@ static enum scn_error check_transform_stamps(struct scn_apply *apply, uint32_t s
         return error;
 }
 
+/* What is put back brings its writer along, also where the value is there already. */
+static bool brings_writer(const struct scn_apply *apply, uint32_t field, struct scn_stamp stamp)
+{
+        return apply->op->writers != NULL && apply->op->writers[field] != scn_stamp_writer(stamp);
+}
+
+static uint32_t changed_fields(const struct scn_apply *apply, uint32_t slot, uint32_t fields, uint32_t changed)
+{
+        const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
+        for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE; field++) {
+                if ((fields >> field & 1) != 0 && brings_writer(apply, field, node->stamps[field])) {
+                        changed |= 1u << field;
+                }
+        }
+        return changed;
+}
+
 enum scn_error scn_apply_transform(struct scn_apply *apply)
 {
         const struct scn_document *document = apply->mutation.document;
@@ -110,7 +127,7 @@ enum scn_error scn_apply_transform(struct scn_apply *apply)
         }
         const struct scn_trs before = scn_hierarchy_local(document->hierarchy, slot);
         const struct scn_trs after = scn_trs_merge(&before, &trs, fields);
-        const uint32_t changed = scn_trs_compare(&before, &after);
+        const uint32_t changed = changed_fields(apply, slot, fields, scn_trs_compare(&before, &after));
         if (changed == 0) {
                 return SCN_OK;
         }
@@ -158,7 +175,9 @@ enum scn_error scn_apply_rename(struct scn_apply *apply)
         }
         const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
         error = scn_apply_check_stamp(apply, slot, SCN_FIELD_NAME, node->stamps[SCN_FIELD_NAME]);
-        if (error != SCN_OK || scn_text_is(node->name, name)) {
+        const bool is_changed =
+                !scn_text_is(node->name, name) || brings_writer(apply, SCN_FIELD_NAME, node->stamps[SCN_FIELD_NAME]);
+        if (error != SCN_OK || !is_changed) {
                 return error;
         }
         struct scn_change *record;
@@ -244,7 +263,8 @@ static enum scn_error check_set(
                         return error;
                 }
         }
-        *is_changed_out = !is_same_value(before, text);
+        *is_changed_out = !is_same_value(before, text) ||
+                (is_known && brings_writer(apply, SCN_FIELD_PROPERTY, props->items[index].stamp));
         const bool is_one_more = text->value_size > 0 && (before == NULL || before->value_size == 0);
         const uint64_t fields_max = (uint64_t)document->limits.properties_max * SCN_REMOVED_KEYS_RATIO;
         const bool is_full = props != NULL &&

@@ -55,11 +55,24 @@ struct scn_property {
         struct scn_slice value; /* one msgpack object, any spelling; data == NULL: removed */
 };
 
+/* What a step that is brought back did to one field, one thing after the other: where one of its ops is skipped, so are
+ * those behind it. They share it. */
+struct scn_chain {
+        bool is_broken; /* written whenever an op of it is judged */
+};
+
+/* An op's part in them. */
+struct scn_chains {
+        struct scn_chain *of[SCN_FIELD_COUNT + 1]; /* by enum scn_field, up to PROPERTY; NULL: none */
+        uint32_t follows;                          /* the fields, SCN_FIELDS_*, in whose chain it is not the first */
+};
+
 /* An op that takes something back does so only where nobody has written since (DESIGN §6, undo). Where a condition
  * does not hold the op, or the one field, is skipped, and scn_changes_skip() tells. */
 struct scn_condition {
         scn_revision since;          /* the revision whose change is taken back */
         const scn_revision *writers; /* whom the fields must count as written by: by enum scn_field, up to PROPERTY */
+        struct scn_chains *chains;   /* NULL: none */
         struct scn_uid parent;       /* transform: the parent then. remove: one that goes itself, and with it all that
                                       * is under it; none: no such */
         bool was_emptied;            /* set: the key was left empty, which the horizon may have passed */

@@ -268,7 +268,8 @@ static struct told do_undo(struct world *world, uint32_t who, bool is_redo, uint
 
 static const struct scn_steps *steps_of(struct world *world, uint32_t who)
 {
-        return &scn_author_get(&world->hub.server->rooms->authors, scene_text(names[who]))->steps;
+        struct scn_room *room = world->hub.server->rooms;
+        return &scn_author_get(&room->authors, scene_text(names[who]), room->durable)->steps;
 }
 
 /* --- Alone --- */

@@ -43,6 +43,16 @@ struct sim_wish *sim_wish_create(struct sim_author *author)
         return wish;
 }
 
+/* A view may still be owed a word of how far it is when its edit has been answered. */
+static void cut_after_answer(struct sim_author *author)
+{
+        struct sim *sim = author->sim;
+        if (author->link != NULL && sim_chance(sim, 1)) {
+                sim_link_cut(author->link);
+                author->link->down.left = 0;
+        }
+}
+
 void sim_on_result(struct scn_client *client, const struct scn_result *result, void *data)
 {
         struct sim_wish *wish = data;
@@ -57,6 +67,7 @@ void sim_on_result(struct scn_client *client, const struct scn_result *result, v
         if (result->failure == NULL) {
                 wish->state = result->is_unchanged ? SIM_WISH_UNCHANGED : SIM_WISH_ACKED;
                 sim->acked_count++;
+                cut_after_answer(wish->author);
         } else if (is_one_of(result->failure->code, folded) && wish->marker != 0) { /* of a restore: what it names */
                 wish->state = SIM_WISH_FOLDED;
                 sim_note(sim, result->failure->code, wish->author->index, wish->marker, 0);

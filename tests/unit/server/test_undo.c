@@ -241,6 +241,53 @@ SCN_TEST(undo, of_a_drag_is_one_step_and_restores_the_bits)
         close_two(&hub, &ann, &ben);
 }
 
+SCN_TEST(undo, redo_brings_back_all_that_a_step_did_to_a_field_or_nothing)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_translate(2, 1, 0, 0));
+        (void)edit(&ben, scene_translate(2, 7, 0, 0));
+        (void)edit_in(&ann, 5, scene_translate(2, 3, 0, 0));
+        (void)edit_in(&ann, 5, scene_translate(2, 4, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 3 applied 2 skipped translation:superseded:@7");
+        /* What Ben's hid is Ann's, so it is as her last edit found it, but not as her undo left it. */
+        undo(&ben, (struct wish){0}, "steps 4 applied 1");
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        send_redo(&ann, 1);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
+        cr_assert(message.as.applied.unchanged);
+        cr_assert_str_eq(summary_of(&message),
+                "steps 3 applied 0 skipped translation:superseded:ben@8 skipped translation:superseded:ben@8");
+        cr_assert_eq(x_of(&hub, "/N"), 1.0f);
+        close_two(&hub, &ann, &ben);
+}
+
+static void set_three(struct peer *peer, uint8_t value, const char *name)
+{
+        (void)edit_in(peer, 5, scene_translate(2, (float)value, 0, 0));
+        (void)edit_in(peer, 5, scene_rename(2, name));
+        (void)edit_in(peer, 5, scene_set(2, "k", scene_integer(value)));
+}
+
+SCN_TEST(undo, redo_puts_the_writer_back_where_a_field_has_the_value_already)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        set_three(&ben, 3, "b");
+        set_three(&ann, 5, "a");
+        undo(&ann, (struct wish){0}, "steps 6 applied 3");
+        /* Of the same step as what the undo left. */
+        set_three(&ben, 5, "a");
+        redo(&ann, 1, "steps 6 applied 3");
+        undo(&ann, (struct wish){0}, "steps 6 applied 3");
+        cr_assert_eq(x_of(&hub, "/b"), 3.0f);
+        close_two(&hub, &ann, &ben);
+}
+
 SCN_TEST(undo, sees_a_new_step_where_the_group_changes_or_was_closed)
 {
         struct hub hub;
@@ -544,9 +591,9 @@ SCN_TEST(undo, of_an_import_removes_it_in_one_and_redo_brings_it_back)
 /* The past is read while a batch is in flight whose edits are to be noted without fail. */
 SCN_TEST(undo, leaves_a_batch_in_flight_the_room_to_note_its_edits_when_the_past_comes)
 {
-        struct scn_author *list = NULL;
-        struct scn_author *ann = scn_author_get(&list, scene_text("ann"));
-        struct scn_author *before = scn_author_get(&list, scene_text("ann as she was"));
+        struct scn_authors list = {0};
+        struct scn_author *ann = scn_author_get(&list, scene_text("ann"), 0);
+        struct scn_author *before = scn_author_get(&list, scene_text("ann as she was"), 0);
         cr_assert(scn_author_reserve(before, 100));
         for (scn_revision i = 1; i <= 100; i++) {
                 scn_author_note_edit(before, i, i);
@@ -558,7 +605,7 @@ SCN_TEST(undo, leaves_a_batch_in_flight_the_room_to_note_its_edits_when_the_past
         }
         cr_assert_eq(ann->steps.all_count, 150);
         cr_assert_eq(ann->steps.undo[149], 150);
-        scn_authors_destroy(list);
+        scn_authors_destroy(&list);
 }
 
 SCN_TEST(undo, has_nothing_to_take_back_for_an_author_who_has_only_watched)
@@ -630,8 +677,8 @@ SCN_TEST(undo, of_many_steps_at_once_is_brought_back_in_any_portions)
 
 SCN_TEST(undo, keeps_the_last_10000_steps)
 {
-        struct scn_author *list = NULL;
-        struct scn_author *ann = scn_author_get(&list, scene_text("ann"));
+        struct scn_authors list = {0};
+        struct scn_author *ann = scn_author_get(&list, scene_text("ann"), 0);
         for (scn_revision i = 1; i <= SCN_UNDO_STEPS_MAX + SCN_UNDO_STEPS_MAX / 4; i++) {
                 cr_assert(scn_author_reserve(ann, 1));
                 scn_author_note_edit(ann, i, i);
@@ -641,7 +688,49 @@ SCN_TEST(undo, keeps_the_last_10000_steps)
         scn_author_note_edit(ann, 20000, 20000);
         cr_assert_eq(ann->steps.undo_count, SCN_UNDO_STEPS_MAX);
         cr_assert_eq(ann->steps.undo[0], SCN_UNDO_STEPS_MAX / 4 + 2);
-        scn_authors_destroy(list);
+        scn_authors_destroy(&list);
+}
+
+/* The room forgets who has been gone for long; the journal does not. */
+SCN_TEST(undo, takes_back_what_was_done_before_many_others_came_and_went)
+{
+        enum {
+                OTHERS = SCN_AUTHORS_IDLE_MAX + 3
+        };
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        cr_assert_eq(edit(&ann, scene_add(1, 50, "boat")), 1);
+        cr_assert_eq(edit(&ann, scene_rename(2, "ship")), 2);
+        undo(&ann, (struct wish){0}, "steps 2 applied 1");
+        peer_close(&ann);
+        for (uint32_t i = 0; i < OTHERS; i++) {
+                struct peer other;
+                char name[16];
+                (void)snprintf(name, sizeof name, "other %u", i);
+                peer_open(&other, &hub, 2 + i, name, "test");
+                (void)edit(&other, scene_add(1, 100 + i, name));
+                cr_assert_leq(hub.server->rooms->authors.idle_count, SCN_AUTHORS_IDLE_MAX);
+                peer_close(&other);
+                scn_server_tick(hub.server);
+        }
+        size_t known = 0;
+        for (const struct scn_author *at = hub.server->rooms->authors.first; at != NULL; at = at->next) {
+                known++;
+                cr_assert_neq(at->name.size, 3, "ann is forgotten");
+        }
+        cr_assert_eq(known, SCN_AUTHORS_IDLE_MAX);
+        cr_assert_eq(hub.server->rooms->authors.idle_count, known);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        cr_assert_eq(edit(&ann, scene_translate(2, 1, 0, 0)), 3 + OTHERS + 1);
+        cr_assert_eq(hub.server->rooms->authors.idle_count, known);
+        undo(&ann, (struct wish){.count = 2}, "steps 71 1 applied 2");
+        cr_assert_eq(id_of(&hub, 50), 0);
+        redo(&ann, 2, "steps 1 71 applied 2");
+        cr_assert_eq(x_of(&hub, "/boat"), 1);
+        peer_close(&ann);
+        hub_finish(&hub);
 }
 
 /* --- Without memory --- */
