@@ -624,6 +624,30 @@ static struct told read_log(struct peer *peer, uint64_t limit)
         return told;
 }
 
+SCN_TEST(questions, about_the_past_are_worked_on_so_many_at_the_same_time_and_the_others_wait)
+{
+        struct hub hub;
+        struct peer peers[SCN_HISTORY_JOBS_MAX + 1];
+        struct scn_message message;
+        hub_start(&hub);
+        for (uint32_t i = 0; i <= SCN_HISTORY_JOBS_MAX; i++) {
+                peer_open(&peers[i], &hub, 1 + i, "ann", "isle");
+        }
+        scn_message_init(&message, SCN_MESSAGE_log);
+        message.as.log.request = 7;
+        for (uint32_t i = 0; i <= SCN_HISTORY_JOBS_MAX; i++) {
+                peer_send(&peers[i], &message);
+        }
+        scn_server_turn(hub.server);
+        cr_assert_eq(hub.server->history_jobs_count, SCN_HISTORY_JOBS_MAX);
+        cr_assert_eq(hub.jobs_count, SCN_HISTORY_JOBS_MAX);
+        for (uint32_t i = 0; i <= SCN_HISTORY_JOBS_MAX; i++) {
+                cr_assert_eq(peer_expect(&peers[i], SCN_MESSAGE_answer).as.answer.request, 7);
+                peer_close(&peers[i]);
+        }
+        hub_finish(&hub);
+}
+
 SCN_TEST_WITH(log, tells_so_many_transactions_at_the_most, .timeout = 120)
 {
         struct hub hub;
