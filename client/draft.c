@@ -322,7 +322,7 @@ static enum scn_error append_add(struct scn_draft *draft, const struct scn_op *o
                 scn_buffer_reset(&draft->addition);
                 return error;
         }
-        if (error == SCN_OK && op->properties_count > 0) {
+        if (op->properties_count > 0) {
                 error = append_spelled(draft, &draft->addition, false);
                 scn_buffer_reset(&draft->addition);
         }

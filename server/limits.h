@@ -5,7 +5,7 @@
 
 /* The one table of the limits that a client meets in the server beside those of the scene (scn/limits.h) and of what is
  * shown at the moment (wire/live.h). The greeting tells them, PROTOCOL.md describes them with what each answers. A
- * refusal for one of them says its name and how much it allows. */
+ * refusal for one of them names it. */
 
 /* clang-format off */
 /*      name                      value      what */
