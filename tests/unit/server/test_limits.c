@@ -500,7 +500,7 @@ SCN_TEST(undo, takes_back_so_many_steps_at_once_at_the_most_and_redo_brings_so_m
 /* Ann sets keys; Bob has written the first so many since. */
 static uint32_t undo_with_skips(uint32_t skips, bool *has_more_skipped_out)
 {
-        static char keys[SCN_SERVER_undo_skips_max + 2][8];
+        static char keys[SCN_SERVER_undo_skips_max + 2][16];
         static struct scn_op ops[SCN_SERVER_undo_skips_max + 2];
         struct hub hub;
         struct peer ann;
@@ -684,7 +684,7 @@ SCN_TEST(log, names_so_many_ops_of_a_transaction_at_the_most_and_how_many_there_
  * and much is told. */
 static void make_much_to_tell(struct peer *ann, uint32_t moves)
 {
-        static char keys[16][4];
+        static char keys[16][16];
         struct scn_op ops[18];
         ops[0] = scene_add(1, 50, "much");
         ops[1] = scene_add(1, 51, "top");

@@ -67,7 +67,7 @@ static enum scn_error merge_removals(uint32_t count)
         struct scn_packer packer = scn_packer_to(&map);
         scn_pack_map(&packer, count);
         for (uint32_t i = 0; i < count; i++) {
-                char key[8];
+                char key[16];
                 (void)snprintf(key, sizeof key, "%u", i);
                 scn_pack_cstring(&packer, key);
                 scn_pack_nil(&packer);
