@@ -21,6 +21,7 @@
 #include "protocol/wire/frame.h"
 #include "protocol/wire/message.h"
 #include "protocol/wire/ops.h"
+#include "server/about.h"
 #include "server/author.h"
 #include "server/counters.h"
 #include "server/encoding.h"
@@ -40,7 +41,6 @@
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
-#define SCN_SAID_BYTES_MAX 1024u     /* of a reason, for people */
 #define SCN_INPUT_PATIENCE_MS 10000u /* at that limit, for one session to complete what it has begun */
 #define SCN_SNAPSHOT_IDLE_MS 10000u  /* so long a snapshot waits for who joins next */
 #define SCN_TURN_BYTES_MAX (4u << 20)
@@ -155,6 +155,7 @@ struct scn_session {
         uint32_t author_size;
         uint64_t last_number; /* the client's last number seen, here or in the journal */
         uint64_t open_request;
+        const struct scn_message *asked; /* what is being handled just now, or NULL: a failure is about it */
 
         struct scn_frame_reader reader;
         struct scn_queued *inbox_last;
@@ -241,10 +242,13 @@ struct scn_room {
         uint64_t gathered_bytes;                   /* of the journal behind it, about */
         uint64_t checkpoint_retry_ms;              /* after one that failed: none before */
         struct scn_history_upkeep *history_upkeep; /* begun, and perhaps a piece of it under way; NULL: none */
-        uint64_t history_upkeep_ms;                /* when its next piece may be done */
-        uint64_t forget_at_ms;                     /* when clients unused for long are looked for */
-        uint64_t memory_bytes;                     /* of the document, about */
-        struct scn_past *past;                     /* memory.h: as it was, kept for who asks next */
+        scn_revision base;                         /* the first state that the history has; 0: from the start */
+        scn_revision folded_to;                    /* up to here it has been looked at what can be folded */
+        uint64_t folded_us;         /* when something was folded last, since the document was opened; 0: nothing */
+        uint64_t history_upkeep_ms; /* when its next piece may be done */
+        uint64_t forget_at_ms;      /* when clients unused for long are looked for */
+        uint64_t memory_bytes;      /* of the document, about */
+        struct scn_past *past;      /* memory.h: as it was, kept for who asks next */
         size_t past_count;
         uint64_t past_drops_count;
         struct scn_room_counters counters;
@@ -326,10 +330,14 @@ void scn_session_send(struct scn_session *session, const struct scn_message *mes
 void scn_session_send_shared(struct scn_session *session, struct scn_shared_bytes *bytes);
 /* A frame around a message, with one reference; NULL: out of memory or too large. */
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
+/* `failed` for a request; about what is being handled just now, if something is (about.h). */
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
 /* The same where a limit was reached: says which, by the name in the greeting, and how much it allows. */
 void scn_session_fail_limit(
         struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed);
+/* The same for a message that was handled before. */
+void scn_session_fail_about(struct scn_session *session, const struct scn_message *message, uint64_t request,
+        enum scn_error error, const char *text);
 /* Answers a message that is not worked off: an edit, undo or redo with `refused`, for its number is not a request's;
  * all else with `failed`. */
 void scn_session_reject(

@@ -153,6 +153,7 @@ struct manage_job {
         struct scn_storage_list list;
         struct manage_state *states; /* owned: one for each in the list; NULL: not asked for */
         enum scn_error error;
+        struct scn_storage_fault fault;
 };
 
 static void destroy_manage(struct manage_job *manage)
@@ -210,16 +211,16 @@ static void run_manage(struct scn_job *job)
                 manage->error = list_documents(manage);
                 break;
         case MANAGE_CREATE:
-                manage->error = scn_storage_create(storage, manage->name, &birth, NULL);
+                manage->error = scn_storage_create(storage, manage->name, &birth, &manage->fault);
                 break;
         case MANAGE_DELETE:
-                manage->error = scn_storage_delete(storage, manage->name, manage->now_us, NULL);
+                manage->error = scn_storage_delete(storage, manage->name, manage->now_us, &manage->fault);
                 break;
         case MANAGE_UNDELETE:
-                manage->error = scn_storage_undelete(storage, manage->name, NULL);
+                manage->error = scn_storage_undelete(storage, manage->name, &manage->fault);
                 break;
         case MANAGE_RENAME:
-                manage->error = scn_storage_rename(storage, manage->name, manage->to, NULL);
+                manage->error = scn_storage_rename(storage, manage->name, manage->to, &manage->fault);
                 break;
         }
 }
@@ -248,10 +249,25 @@ static void pack_document(struct scn_packer *packer, const struct manage_job *ma
         scn_pack_bin(packer, (const uint8_t *)&state->journal.epoch, sizeof state->journal.epoch);
 }
 
+/* What the storage says of names is said in its files' names; of all else it knows more. */
+static const char *manage_text(const struct manage_job *manage)
+{
+        if (manage->error == SCN_E_NO_DOCUMENT && manage->action == MANAGE_UNDELETE) {
+                return "there is none of this name in the trash";
+        }
+        const bool is_of_name = manage->error == SCN_E_NO_DOCUMENT || manage->error == SCN_E_DOCUMENT_EXISTS ||
+                manage->error == SCN_E_BAD_NAME;
+        return is_of_name || manage->fault.text[0] == '\0' ? NULL : manage->fault.text;
+}
+
 static void answer_manage(struct scn_session *session, struct manage_job *manage)
 {
+        static const struct scn_slice none = {NULL, 0};
+        const bool is_rename = manage->action == MANAGE_RENAME;
         if (manage->error != SCN_OK) {
-                scn_session_fail(session, manage->request, manage->error, NULL);
+                const struct scn_message asked = {.kind = SCN_MESSAGE_manage,
+                        .as.manage = {.document = manage->name, .to = is_rename ? manage->to : none}};
+                scn_session_fail_about(session, &asked, manage->request, manage->error, manage_text(manage));
                 return;
         }
         struct scn_buffer body;
@@ -404,9 +420,7 @@ static bool handle_view(struct scn_session *session, const struct scn_message_vi
                 return false;
         }
         const enum scn_error error = scn_view_start(session, message);
-        if (error == SCN_E_TOO_MANY_VIEWS) {
-                scn_session_fail_limit(session, message->request, error, "views_max", SCN_SERVER_views_max);
-        } else if (error != SCN_OK) {
+        if (error != SCN_OK) {
                 scn_session_fail(session, message->request, error, NULL);
         }
         return true;

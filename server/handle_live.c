@@ -15,12 +15,8 @@
 /* The first two are not answered; what is wrong with them is said all the same. */
 static void fail(struct scn_session *session, const char *what, enum scn_error error)
 {
-        const char *limit = error == SCN_E_TOO_LARGE ? " (presence_bytes_max)"
-                : error == SCN_E_TOO_MANY_KEYS       ? " (presence_keys_max)"
-                : error == SCN_E_TOO_MANY_PREVIEWS   ? " (previews_max)"
-                                                     : "";
-        char text[160];
-        (void)snprintf(text, sizeof text, "%s: %s%s", what, scn_error_text(error), limit);
+        char text[128];
+        (void)snprintf(text, sizeof text, "%s: %s", what, scn_error_text(error));
         scn_session_fail(session, SCN_ABSENT, error, text);
 }
 
@@ -42,7 +38,10 @@ void scn_handle_presence(struct scn_session *session, const struct scn_message_p
         if (error != SCN_OK || is_same || bytes.data == NULL) {
                 scn_buffer_finish(&merged);
         }
-        if (error != SCN_OK) {
+        if (error == SCN_E_TOO_LARGE) {
+                scn_session_fail_limit(
+                        session, SCN_ABSENT, error, "presence_bytes_max", (uint64_t)SCN_LIVE_presence_bytes_max);
+        } else if (error != SCN_OK) {
                 fail(session, "presence", error);
         }
 }
@@ -169,6 +168,7 @@ struct named {
         size_t count;
         scn_node_id sorted[SCN_LIVE_locks_max];
         size_t sorted_count;
+        struct scn_node_ref lost; /* the one that led to no node */
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -184,6 +184,7 @@ static enum scn_error read_nodes(const struct scn_session *session, struct scn_s
         const uint32_t count = scn_unpack_array(&unpacker);
         uint64_t steps_left = scn_document_limits(session->room->document)->path_steps_max;
         named->count = named->sorted_count = 0;
+        named->lost.kind = SCN_REF_NONE;
         if (unpacker.error != SCN_OK || count > SCN_LIVE_locks_max) {
                 return unpacker.error != SCN_OK ? unpacker.error : SCN_E_TOO_MANY_LOCKS;
         }
@@ -193,6 +194,7 @@ static enum scn_error read_nodes(const struct scn_session *session, struct scn_s
                 if (error == SCN_OK) {
                         error = scn_document_find_within(
                                 session->room->document, &ref, &steps_left, &named->ids[named->count++]);
+                        named->lost = ref;
                 }
                 if (error != SCN_OK) {
                         return error;
@@ -222,6 +224,13 @@ static void answer(struct scn_session *session, uint64_t request, struct scn_buf
         scn_buffer_finish(body);
 }
 
+static void fail_nodes(struct scn_session *session, uint64_t request, enum scn_error error, const struct named *named)
+{
+        struct scn_said said;
+        scn_session_fail(session, request, error,
+                scn_about_node(&said, "node", &named->lost, error, scn_document_limits(session->room->document)));
+}
+
 static void answer_locked(struct scn_session *session, uint64_t request, const struct named *named)
 {
         struct scn_buffer body;
@@ -239,12 +248,8 @@ static void fail_lock(
 {
         char uid[SCN_UID_TEXT_LENGTH + 1];
         char text[SCN_AUTHOR_BYTES_MAX + 128];
-        if (error == SCN_E_TOO_MANY_LOCKS) {
-                (void)snprintf(text, sizeof text, "%s (locks_max: %u, room_locks_max: %u)", scn_error_text(error),
-                        (unsigned)SCN_LIVE_locks_max, (unsigned)SCN_LIVE_room_locks_max);
-        }
         if (blocker == NULL) {
-                scn_session_fail(session, request, error, error == SCN_E_TOO_MANY_LOCKS ? text : NULL);
+                scn_session_fail(session, request, error, NULL);
                 return;
         }
         scn_uid_format(blocker->uid, uid);
@@ -266,6 +271,10 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
                 return;
         }
         enum scn_error error = read_nodes(session, message->nodes, &named);
+        if (error != SCN_OK) {
+                fail_nodes(session, message->request, error, &named);
+                return;
+        }
         const struct scn_lock_wish wish = {
                 .ids = named.sorted,
                 .ids_count = named.sorted_count,
@@ -273,9 +282,7 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
                 .has_subtree = message->subtree,
                 .ttl_ms = ttl * 1000,
         };
-        if (error == SCN_OK) {
-                error = scn_lock_take(session, &wish, &blocker);
-        }
+        error = scn_lock_take(session, &wish, &blocker);
         if (error == SCN_OK) {
                 answer_locked(session, message->request, &named);
         } else {
@@ -290,7 +297,7 @@ void scn_handle_unlock(struct scn_session *session, const struct scn_message_unl
         const bool is_all = message->nodes.data == NULL;
         const enum scn_error error = is_all ? SCN_OK : read_nodes(session, message->nodes, &named);
         if (error != SCN_OK) {
-                fail_lock(session, message->request, error, NULL);
+                fail_nodes(session, message->request, error, &named);
                 return;
         }
         const uint32_t count =

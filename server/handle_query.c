@@ -225,13 +225,23 @@ static void pack_path(struct scn_packer *packer, struct asked *asked, uint32_t s
         }
 }
 
-static void pack_error(struct scn_packer *packer, enum scn_error error)
+/* The node, or the one whose frame was asked for: whichever leads nowhere. */
+static void pack_error(
+        struct scn_packer *packer, const struct asked *asked, const struct scn_node_ref *ref, enum scn_error error)
 {
+        const struct scn_limits *limits = scn_document_limits(asked->document);
+        struct scn_said said;
+        scn_node_id id;
+        const bool is_relative = asked->relative->kind != SCN_REF_NONE && error != SCN_E_PATH_TOO_LONG &&
+                scn_document_find(asked->document, asked->relative, &id) != SCN_OK &&
+                scn_document_find(asked->document, ref, &id) == SCN_OK;
+        const char *text = is_relative ? scn_about_node(&said, "relative", asked->relative, error, limits)
+                                       : scn_about_node(&said, "node", ref, error, limits);
         scn_pack_map(packer, 2);
         scn_pack_uint(packer, 9);
         scn_pack_cstring(packer, scn_error_code(error));
         scn_pack_uint(packer, 10);
-        scn_pack_cstring(packer, scn_error_text(error));
+        scn_pack_cstring(packer, text);
 }
 
 static void pack_world(struct scn_packer *packer, struct asked *asked, const struct scn_node_ref *ref)
@@ -241,7 +251,7 @@ static void pack_world(struct scn_packer *packer, struct asked *asked, const str
         const enum scn_error error =
                 scn_document_locate(asked->document, ref, asked->relative, &asked->find_steps, &located);
         if (error != SCN_OK) {
-                pack_error(packer, error);
+                pack_error(packer, asked, ref, error);
                 return;
         }
         decompose(asked, &located.world);
@@ -518,7 +528,7 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         struct scn_origin origin = {.revision = 0};
         const bool is_fork = scn_origin_decode(scn_journal_origin(room->journal), &origin) == SCN_OK &&
                 !scn_uid_is_none(origin.source);
-        scn_pack_map(&packer, is_fork ? 10 : 8);
+        scn_pack_map(&packer, 10u + (is_fork ? 2u : 0u) + (room->folded_us != 0));
         scn_pack_cstring(&packer, "doc");
         scn_pack_text(&packer, room->name);
         pack_named(&packer, "rev", scn_document_revision(room->document));
@@ -527,6 +537,11 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         scn_pack_cstring(&packer, epoch);
         pack_named(&packer, "nodes", scn_document_nodes_count(room->document));
         pack_named(&packer, "horizon", scn_document_horizon(room->document));
+        pack_named(&packer, "base", room->base);
+        pack_named(&packer, "folded_to", room->folded_to);
+        if (room->folded_us != 0) {
+                pack_named(&packer, "folded_at", room->folded_us);
+        }
         pack_named(&packer, "sessions", sessions);
         pack_room_counters(&packer, &room->counters);
         if (is_fork) {

@@ -113,6 +113,7 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
         }
         if (error == SCN_OK && log->until.data != NULL) {
                 error = scn_at_find(journal, log->until, &at, &job->fault);
+                job->blamed = log->until;
                 *to_out = error == SCN_OK && at < *to_out ? at : *to_out;
         }
         /* Who names a beginning wants to be told that there is nothing of it; else the log begins where it begins. */

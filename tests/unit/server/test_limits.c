@@ -213,7 +213,7 @@ SCN_TEST(views, of_a_connection_are_so_many_at_the_most)
                 expect_view(&ann, number);
         }
         ask_view(&ann, 1000, SCN_ABSENT);
-        expect_failed(&ann, "too_many_views", "views_max: 64");
+        expect_failed(&ann, "too_many_views", "views_max = 64");
         cr_assert_eq(ann.session->views_count, SCN_SERVER_views_max);
         expect_view(&ann, 7); /* is there already */
         scn_message_init(&message, SCN_MESSAGE_unview);
@@ -260,11 +260,11 @@ SCN_TEST(failure, for_what_is_only_now_names_the_limit)
         }
         expect_applied(&ann, SCN_LIVE_locks_max + 1);
         live_ask_lock(&ann, (struct live_lock){.ids = ids, .count = SCN_LIVE_locks_max + 1});
-        expect_failed(&ann, "too_many_locks", "locks_max: 256, room_locks_max: 16384");
+        expect_failed(&ann, "too_many_locks", "locks_max = 256, room_locks_max = 16384");
         live_preview_raw(&ann, wishes, SCN_LIVE_previews_max + 1);
-        expect_failed(&ann, "too_many_previews", "previews_max");
+        expect_failed(&ann, "too_many_previews", "previews_max = 256");
         live_presence(&ann, (struct scn_slice){large, SCN_LIVE_presence_bytes_max + 8});
-        expect_failed(&ann, "too_large", "presence_bytes_max");
+        expect_failed(&ann, "too_large", "presence_bytes_max = 4096");
         finish(&hub, &ann);
 }
 
@@ -323,6 +323,26 @@ SCN_TEST(edit, in_parts_has_so_many_bytes_at_the_most_its_last_part_included)
         edit_in_parts(&ann, 1, true);
         expect_failed(&ann, "too_large", "edit_bytes_max");
         cr_assert(peer_has_ended(&ann));
+        finish(&hub, &ann);
+}
+
+SCN_TEST(edit, whose_records_are_too_large_hears_which_limit_that_is)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        hub_stop(&hub);
+        hub.limits.record_bytes_max = 1000;
+        hub_restart(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        static uint8_t value[1000] = {0xc5, 0x03, 0xe5};
+        const struct scn_op op = scene_set(1, "large", (struct scn_slice){value, sizeof value});
+        peer_edit(&ann, &op, 1);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_refused);
+        cr_assert(has_text(message.as.refused.code, "too_large"));
+        cr_assert(has_text(message.as.refused.text, ", record_bytes_max = 1000"), "%.*s",
+                (int)message.as.refused.text.size, (const char *)message.as.refused.text.data);
+        cr_assert_eq(scn_document_revision(room_of(&hub)->document), 0);
         finish(&hub, &ann);
 }
 
@@ -778,14 +798,14 @@ SCN_TEST(failure, for_a_question_or_a_file_names_the_limit)
         message.as.world.request = 6;
         message.as.world.nodes = (struct scn_slice){nodes, sizeof nodes};
         peer_send(&ann, &message);
-        expect_failed(&ann, "too_large", "world_nodes_max: 65536");
+        expect_failed(&ann, "too_large", "world_nodes_max = 65536");
         scn_message_init(&message, SCN_MESSAGE_adopt);
         message.as.adopt.request = 7;
         message.as.adopt.document = scene_text("reef");
         message.as.adopt.bytes = SCN_FILE_BYTES_MAX + 1;
         message.as.adopt.part = scene_text("SQLite");
         peer_send(&ann, &message);
-        expect_failed(&ann, "too_large", "file_bytes_max: 68719476736");
+        expect_failed(&ann, "too_large", "file_bytes_max = 68719476736");
         cr_assert_eq(hub.server->adopts_count, 0);
         finish(&hub, &ann);
 }
@@ -822,7 +842,7 @@ SCN_TEST(tags, of_a_document_are_so_many_at_the_most)
         peer_open(&ann, &hub, 1, "ann", "isle");
         (void)asking_tag(&ann, "last", 0);
         send_tag(&ann, "one more");
-        expect_failed(&ann, "too_many_tags", "tags_max: 10000");
+        expect_failed(&ann, "too_many_tags", "tags_max = 10000");
         finish(&hub, &ann);
 }
 

@@ -442,7 +442,7 @@ SCN_TEST(golden, answers_to_edits_and_views)
         message = make(SCN_MESSAGE_failed);
         message.as.failed.request = 19;
         message.as.failed.code = scene_text("no_node");
-        message.as.failed.text = scene_text(scn_error_text(SCN_E_NO_NODE));
+        message.as.failed.text = scene_text("node /nowhere: no node has this path");
         expect_message("failed", &message);
         message = make(SCN_MESSAGE_failed);
         message.as.failed.code = scene_text("kicked");
