@@ -7,13 +7,14 @@
  * named by its first revision. The journal says it all; a room keeps what it has published since it has known the
  * author, and reads what was before when somebody asks for an undo. Only published transactions count. */
 
+#include "server/limits.h"
 #include "storage/storage.h"
 
 /* Steps kept for an author, at least; older ones cannot be named any more. */
-#define SCN_UNDO_STEPS_MAX 10000u
+#define SCN_UNDO_STEPS_MAX SCN_SERVER_undo_steps_max
 
 /* Steps that one undo or redo can ask for. */
-#define SCN_UNDO_COUNT_MAX 1000u
+#define SCN_UNDO_COUNT_MAX SCN_SERVER_undo_count_max
 
 /* Authors without sessions whose steps a room keeps: up to some 500 KiB each. */
 #define SCN_AUTHORS_IDLE_MAX 64u
