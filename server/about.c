@@ -288,7 +288,8 @@ static void put_limit(struct scn_said *said, enum scn_error error, const struct 
                 {SCN_E_TOO_MANY_OPS, "ops_max", limits->ops_max},
                 {SCN_E_TOO_MANY_CLIENTS, "clients_max", limits->clients_max},
                 {SCN_E_PATH_TOO_LONG, "path_steps_max", limits->path_steps_max},
-                {SCN_E_TOO_MANY_VIEWS, "views_max", SCN_VIEWS_PER_SESSION_MAX},
+                {SCN_E_TOO_MANY_VIEWS, "views_max", SCN_SERVER_views_max},
+                {SCN_E_TOO_MANY_TAGS, "tags_max", SCN_SERVER_tags_max},
                 {SCN_E_TOO_MANY_LOCKS, "locks_max", SCN_LIVE_locks_max},
                 {SCN_E_TOO_MANY_LOCKS, "room_locks_max", SCN_LIVE_room_locks_max},
                 {SCN_E_TOO_MANY_PREVIEWS, "previews_max", SCN_LIVE_previews_max},
@@ -322,9 +323,6 @@ const char *scn_about_request(struct scn_said *said, const struct scn_message *m
 {
         *said = (struct scn_said){.size = 0};
         put_subject(said, message, error, text);
-        if (error == SCN_E_TOO_LARGE && message->kind == SCN_MESSAGE_world) {
-                text = "world.nodes: 65536 nodes at the most, and 64 MiB of answers";
-        }
         return end(said, error, text != NULL ? text : text_of(error, node_of(message)), limits);
 }
 
@@ -365,5 +363,11 @@ const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, e
                 put(said, scn_answer_field_word(refusal->field));
                 put(said, ": ");
         }
-        return end(said, error, text_of(error, refusal != NULL ? refusal->lost : NULL), limits);
+        (void)end(said, error, text_of(error, refusal != NULL ? refusal->lost : NULL), limits);
+        if (error == SCN_E_TOO_LARGE) {
+                char text[64];
+                (void)snprintf(text, sizeof text, ", record_bytes_max = %" PRIu32, limits->record_bytes_max);
+                put(said, text);
+        }
+        return said->text;
 }

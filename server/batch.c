@@ -89,6 +89,7 @@ static void end_batch(struct scn_batch *batch)
         for (size_t i = 0; i < batch->entries_count; i++) {
                 scn_free(batch->entries[i].steps);
         }
+        scn_authors_trim(&room->authors);
         if (room->spare != NULL || memory_of(batch) > SPARE_BYTES_MAX) {
                 destroy(batch);
                 return;

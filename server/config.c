@@ -222,7 +222,7 @@ static bool give(struct source *source, const struct setting *setting, const cha
                 }
         }
         if (source->given_count == GIVEN_MAX) {
-                complain(source, &given, "is one setting too many");
+                complain(source, &given, "is one setting more than the 64 there may be");
                 return false;
         }
         source->given[source->given_count++] = given;

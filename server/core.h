@@ -25,26 +25,24 @@
 #include "server/author.h"
 #include "server/counters.h"
 #include "server/encoding.h"
+#include "server/limits.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
 #include <stdatomic.h>
 
-/* Limits of the core (told in the greeting where a client can meet them). */
+/* Limits of the core. Those that a client is told stand in server/limits.h. */
 #define SCN_SESSIONS_MAX 4096u
 #define SCN_ROOMS_MAX 10000u
-#define SCN_VIEWS_PER_SESSION_MAX 64u
-#define SCN_AUTHOR_BYTES_MAX 256u
+#define SCN_AUTHOR_BYTES_MAX SCN_SERVER_author_bytes_max
 #ifndef SCN_INBOX_BYTES_MAX               /* the simulator has small ones: tests/sim/small.h */
 #define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
 #define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
-#define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
-#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
-#define SCN_SNAPSHOT_IDLE_MS 10000u       /* so long a snapshot waits for who joins next */
-#define SCN_RATE_MAX 1000u                /* of a view, deltas a second */
+#define SCN_INPUT_PATIENCE_MS 10000u /* at that limit, for one session to complete what it has begun */
+#define SCN_SNAPSHOT_IDLE_MS 10000u  /* so long a snapshot waits for who joins next */
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
@@ -54,7 +52,6 @@
 #define SCN_FILE_PROGRESS_BYTES 65536u          /* of it, at least, in SCN_NO_PROGRESS_MS */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
-#define SCN_PING_S_MAX 3600u      /* of what a client may promise */
 #define SCN_SILENT_PROMISES 2u    /* of the time promised, without anything arriving */
 #define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
 
@@ -343,6 +340,9 @@ struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
 /* The same with a text that says already what it is about. */
 void scn_session_fail_said(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
+/* The same where a limit was reached: says which, by the name in the greeting, and how much it allows. */
+void scn_session_fail_limit(
+        struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed);
 /* The same for a message that was handled before. */
 void scn_session_fail_about(struct scn_session *session, const struct scn_message *message, uint64_t request,
         enum scn_error error, const char *text);

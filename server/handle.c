@@ -20,17 +20,24 @@ static struct scn_slice text_of(const char *text)
 
 /* --- hello, open --- */
 
+/* What other parts hold, and what the table says of it. */
+SCN_STATIC_ASSERT(SCN_SERVER_message_bytes_max == SCN_MESSAGE_BYTES_MAX, "of the wire");
+SCN_STATIC_ASSERT(SCN_SERVER_tags_max == SCN_JOURNAL_TAGS_MAX, "of the storage");
+SCN_STATIC_ASSERT(SCN_SERVER_tag_bytes_max == SCN_JOURNAL_TAG_BYTES_MAX, "of the storage");
+SCN_STATIC_ASSERT(SCN_SERVER_document_bytes_max == SCN_STORAGE_FILE_NAME_BYTES_MAX, "of the storage");
+
 static void pack_limits(struct scn_packer *packer, const struct scn_server_options *options)
 {
         const struct scn_limits *limits = &options->limits;
         const struct {
                 const char *name;
                 uint64_t value;
-        } own[] = {{"message_bytes_max", SCN_MESSAGE_BYTES_MAX}, {"edit_bytes_max", SCN_STAGED_BYTES_MAX},
-                {"views_max", SCN_VIEWS_PER_SESSION_MAX}, {"author_bytes_max", SCN_AUTHOR_BYTES_MAX},
-                {"file_bytes_max", options->file_bytes_max != 0 ? options->file_bytes_max : SCN_FILE_BYTES_MAX},
+        } own[] = {{"file_bytes_max", options->file_bytes_max != 0 ? options->file_bytes_max : SCN_FILE_BYTES_MAX},
+#define SERVER_LIMIT(name, value, what) {#name, SCN_SERVER_##name},
+                SCN_SERVER_LIMIT_LIST(SERVER_LIMIT)
+#undef SERVER_LIMIT
 #define LIVE_LIMIT(name, value, what) {#name, SCN_LIVE_##name},
-                SCN_LIVE_LIMIT_LIST(LIVE_LIMIT)
+                        SCN_LIVE_LIMIT_LIST(LIVE_LIMIT)
 #undef LIVE_LIMIT
         };
         static const char *const names[] = {
@@ -79,12 +86,16 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
                 scn_session_end(session, SCN_E_VERSION, NULL);
                 return;
         }
-        if (scn_uid_is_none(hello->client) || hello->name.size > SCN_AUTHOR_BYTES_MAX) {
-                scn_session_end(session, SCN_E_RANGE, "hello: no client uid, or the name is too long");
+        if (scn_uid_is_none(hello->client)) {
+                scn_session_end(session, SCN_E_RANGE, "hello.client: no uid");
                 return;
         }
-        if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_PING_S_MAX)) {
-                scn_session_end(session, SCN_E_RANGE, "hello.ping: from 1 second to 3600");
+        if (hello->name.size > SCN_SERVER_author_bytes_max) {
+                scn_session_end(session, SCN_E_RANGE, "hello.name: longer than author_bytes_max");
+                return;
+        }
+        if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_SERVER_ping_max)) {
+                scn_session_end(session, SCN_E_RANGE, "hello.ping: from 1 second to ping_max");
                 return;
         }
         session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
@@ -142,6 +153,7 @@ struct manage_job {
         struct scn_storage_list list;
         struct manage_state *states; /* owned: one for each in the list; NULL: not asked for */
         enum scn_error error;
+        bool is_of_old; /* ... renaming: the error, not of the new name */
         struct scn_storage_fault fault;
 };
 
@@ -210,6 +222,8 @@ static void run_manage(struct scn_job *job)
                 break;
         case MANAGE_RENAME:
                 manage->error = scn_storage_rename(storage, manage->name, manage->to, &manage->fault);
+                manage->is_of_old = manage->error == SCN_E_BAD_NAME &&
+                        scn_storage_find(storage, manage->name, NULL) == SCN_E_BAD_NAME;
                 break;
         }
 }
@@ -253,12 +267,10 @@ static void answer_manage(struct scn_session *session, struct manage_job *manage
 {
         static const struct scn_slice none = {NULL, 0};
         if (manage->error != SCN_OK) {
-                char file[SCN_STORAGE_FILE_NAME_TEXT_BYTES];
                 const bool is_rename = manage->action == MANAGE_RENAME;
-                const bool is_of_old =
-                        manage->error == SCN_E_BAD_NAME && scn_storage_file_name(manage->name, file, NULL) != SCN_OK;
                 const struct scn_message asked = {.kind = SCN_MESSAGE_manage,
-                        .as.manage = {.document = manage->name, .to = is_rename && !is_of_old ? manage->to : none}};
+                        .as.manage = {
+                                .document = manage->name, .to = is_rename && !manage->is_of_old ? manage->to : none}};
                 scn_session_fail_about(session, &asked, manage->request, manage->error, manage_text(manage));
                 return;
         }

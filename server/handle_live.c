@@ -38,7 +38,10 @@ void scn_handle_presence(struct scn_session *session, const struct scn_message_p
         if (error != SCN_OK || is_same || bytes.data == NULL) {
                 scn_buffer_finish(&merged);
         }
-        if (error != SCN_OK) {
+        if (error == SCN_E_TOO_LARGE) {
+                scn_session_fail_limit(
+                        session, SCN_ABSENT, error, "presence_bytes_max", (uint64_t)SCN_LIVE_presence_bytes_max);
+        } else if (error != SCN_OK) {
                 fail(session, "presence", error);
         }
 }
@@ -266,7 +269,8 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         struct named named;
         if (ttl == 0 || ttl > SCN_LIVE_lock_ttl_max || mask == 0) {
                 scn_session_fail(session, message->request, SCN_E_RANGE,
-                        mask == 0 ? "lock.mask: of no channel that can be locked" : "lock.ttl: from 1 second to 3600");
+                        mask == 0 ? "lock.mask: of no channel that can be locked"
+                                  : "lock.ttl: from 1 second to lock_ttl_max");
                 return;
         }
         enum scn_error error = read_nodes(session, message->nodes, &named);

@@ -18,9 +18,6 @@
 
 #define BODY_BYTES_MAX (SCN_MESSAGE_BYTES_MAX - 64)
 #define PART_BYTES (256u << 10)
-/* One question may take so many nodes, and all its answers together so many bytes. */
-#define WORLD_NODES_MAX 65536u
-#define WORLD_BYTES_MAX (64u << 20)
 /* Of one node, and how many make a part, usually: room made at once. */
 #define WORLD_BYTES_USUAL 212u
 #define WORLDS_OF_A_PART (PART_BYTES / WORLD_BYTES_USUAL + 2)
@@ -40,6 +37,15 @@ void scn_answers_finish(struct scn_answers *answers)
 void scn_answers_fail(struct scn_answers *answers, enum scn_error error)
 {
         answers->error = answers->error == SCN_OK ? error : answers->error;
+}
+
+void scn_answers_exceed(struct scn_answers *answers, const char *limit, uint64_t allowed)
+{
+        if (answers->error == SCN_OK) {
+                answers->error = SCN_E_TOO_LARGE;
+                answers->limit = limit;
+                answers->allowed = allowed;
+        }
 }
 
 void scn_answers_add_message(struct scn_answers *answers, const struct scn_message *message)
@@ -82,6 +88,10 @@ void scn_answers_add(struct scn_answers *answers, struct scn_packer *packer, boo
 
 void scn_answers_send(struct scn_answers *answers, struct scn_session *session, const char *text)
 {
+        if (answers->error != SCN_OK && answers->limit != NULL) {
+                scn_session_fail_limit(session, answers->request, answers->error, answers->limit, answers->allowed);
+                return;
+        }
         if (answers->error != SCN_OK) {
                 scn_session_fail(session, answers->request, answers->error, text);
                 return;
@@ -217,8 +227,8 @@ static void pack_path(struct scn_packer *packer, struct asked *asked, uint32_t s
         }
 }
 
-/* The node's, or its frame's, which is told with each node. Nothing is looked up again for it: that would be a search of
- * its own for every node of the question. */
+/* The node's, or its frame's, which is told with each node. Nothing is looked up again for it: that would be a search
+ * of its own for every node of the question. */
 static void pack_error(struct scn_packer *packer, const struct asked *asked, const char *what,
         const struct scn_node_ref *ref, enum scn_error error)
 {
@@ -281,8 +291,8 @@ void scn_query_world(
                 .decomposed = {{NAN}},
         };
         uint32_t gathered = 0;
-        if (count > WORLD_NODES_MAX) {
-                scn_answers_fail(answers, SCN_E_TOO_LARGE);
+        if (count > SCN_SERVER_world_nodes_max) {
+                scn_answers_exceed(answers, "world_nodes_max", SCN_SERVER_world_nodes_max);
                 return;
         }
         find_frame(&asked);
@@ -299,8 +309,9 @@ void scn_query_world(
                         add_part(answers, &packer, gathered, true);
                         gathered = 0;
                 }
-                if (answers->bytes > WORLD_BYTES_MAX) {
-                        packer.error = SCN_E_TOO_LARGE;
+                if (answers->bytes > SCN_SERVER_world_bytes_max) {
+                        scn_answers_exceed(answers, "world_bytes_max", SCN_SERVER_world_bytes_max);
+                        packer.error = answers->error;
                 }
         }
         packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* What one replay may answer; the last answer says where to go on. */
-#define REPLAY_BYTES_MAX (64u << 20)
+#define REPLAY_BYTES_MAX SCN_SERVER_replay_bytes_max
 /* Of a node, in a document that forgets no removed key: so many that a replay is not refused for them. */
 #define PROPERTIES_WITH_PAST (1u << 26)
 

@@ -372,7 +372,12 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
                         scn_session_fail(session, request, SCN_E_BUSY, no_memory_left);
                         return;
                 }
-                room = server->rooms_count < SCN_ROOMS_MAX ? create_room(server, name) : NULL;
+                if (server->rooms_count >= SCN_ROOMS_MAX) {
+                        session->state = SCN_SESSION_KNOWN;
+                        scn_session_fail(session, request, SCN_E_BUSY, "as many documents are open as there may be");
+                        return;
+                }
+                room = create_room(server, name);
         }
         if (room == NULL || (is_new && !submit_open(room, create))) {
                 session->state = SCN_SESSION_KNOWN;
@@ -502,9 +507,6 @@ void scn_room_tick(struct scn_room *room)
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
         scn_view_drop_snapshots(room, false);
         scn_past_tick(room);
-        if (room->batch == NULL) {
-                scn_authors_trim(&room->authors);
-        }
         if (must_close) {
                 scn_room_cancel_checkpoint(room);
         } else {

@@ -214,7 +214,7 @@ static struct scn_slice text_of(const char *text)
 static struct scn_slice clean(const char *text, char room[SCN_SAID_BYTES_MAX])
 {
         struct scn_slice slice = text_of(text);
-        if (slice.size < SCN_SAID_BYTES_MAX && scn_utf8_is_valid(slice.data, slice.size)) {
+        if (slice.size <= SCN_SAID_BYTES_MAX && scn_utf8_is_valid(slice.data, slice.size)) {
                 return slice;
         }
         slice.size = slice.size < SCN_SAID_BYTES_MAX ? slice.size : SCN_SAID_BYTES_MAX;
@@ -257,6 +257,14 @@ void scn_session_fail_about(struct scn_session *session, const struct scn_messag
         struct scn_said said;
         const struct scn_limits *limits = &session->server->options.limits;
         send_failed(session, request, error, scn_about_request(&said, message, error, text, limits), false);
+}
+
+void scn_session_fail_limit(
+        struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed)
+{
+        char text[160];
+        (void)snprintf(text, sizeof text, "%s, %s = %llu", scn_error_text(error), limit, (unsigned long long)allowed);
+        scn_session_fail(session, request, error, text);
 }
 
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text)

@@ -74,8 +74,8 @@ static void refuse_now(struct scn_session *session, uint64_t number, enum scn_er
         scn_session_pump(session);
 }
 
-/* What is wrong with a number, in words: which one comes next, or why what comes under it is only a part. `open`: of the
- * edit that still lacked parts, 0: none. */
+/* What is wrong with a number, in words: which one comes next, or why what comes under it is only a part. `open`: of
+ * the edit that still lacked parts, 0: none. */
 static void refuse_number(struct scn_session *session, uint64_t number, enum scn_error error, uint64_t open)
 {
         char text[128];
@@ -175,14 +175,20 @@ static struct scn_digest chain_hash(const struct scn_session *session, struct sc
         return session->staged_first == NULL ? hashes[1] : scn_digest_bytes(both);
 }
 
+/* Whether one more part, be it the last, fits into an edit. If not the session ends. */
+static bool take_part(struct scn_session *session, struct scn_slice payload)
+{
+        const bool fits = session->staged_bytes + payload.size <= SCN_SERVER_edit_bytes_max;
+        if (!fits) {
+                scn_session_drop_staged(session);
+                scn_session_end(session, SCN_E_TOO_LARGE, "an edit in parts is larger than edit_bytes_max");
+        }
+        return fits;
+}
+
 /* A part that has more to come is only put aside. */
 static void stage_part(struct scn_session *session, uint64_t number, struct scn_slice payload)
 {
-        if (session->staged_bytes + payload.size > SCN_STAGED_BYTES_MAX) {
-                scn_session_drop_staged(session);
-                scn_session_end(session, SCN_E_TOO_LARGE, "an edit in parts exceeds its limit");
-                return;
-        }
         session->staged_hash = chain_hash(session, payload);
         session->staged_number = number;
         scn_session_stage(session);
@@ -376,6 +382,9 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 return true;
         }
         session->torn_number = 0;
+        if (!take_part(session, payload)) {
+                return true;
+        }
         if (is_part) {
                 stage_part(session, number, payload);
                 return true;

@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records in memory for one request: of its steps as many as there is room for are done. */
-#define RECORD_BYTES_MAX (256u << 20)
-
 /* A step to take back or bring back: its records, and where its ops end. */
 struct wanted {
         struct scn_step step;
@@ -42,7 +39,8 @@ struct scn_undo {
         scn_revision *steps;
         struct scn_journal_page **pages;
         size_t pages_count, pages_capacity;
-        uint64_t record_bytes; /* of all pages */
+        uint64_t record_bytes;     /* of all pages */
+        uint64_t record_bytes_max; /* of one request: of its steps as many as there is room for are done */
         struct scn_undo_heads heads;
         struct scn_edit edit;
         struct scn_buffer summary;
@@ -121,7 +119,7 @@ static enum scn_error read_transaction(struct scn_journal *journal, struct scn_u
                 undo->pages[undo->pages_count++] = page;
                 undo->record_bytes += scn_journal_page_bytes(page);
         }
-        return error == SCN_OK && undo->record_bytes > RECORD_BYTES_MAX ? SCN_E_TOO_LARGE : error;
+        return error == SCN_OK && undo->record_bytes > undo->record_bytes_max ? SCN_E_TOO_LARGE : error;
 }
 
 static bool is_of_step(const struct scn_journal_transaction *transaction, struct scn_slice author, scn_revision step)
@@ -486,6 +484,7 @@ static enum scn_error begin(struct scn_session *session, struct scn_author *auth
                 return SCN_E_NO_MEMORY;
         }
         undo->author = author;
+        undo->record_bytes_max = scn_document_limits(session->room->document)->record_bytes_max;
         scn_buffer_init(&undo->summary, SCN_MESSAGE_BYTES_MAX / 2);
         session->undo = undo;
         return SCN_OK;

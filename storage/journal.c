@@ -343,11 +343,6 @@ static enum scn_error check_fold(struct scn_journal *journal, scn_revision revis
                 (unsigned long long)below, (unsigned long long)above);
 }
 
-enum scn_error scn_storage_fail_future(struct scn_storage_fault *fault, scn_revision revision, scn_revision last)
-{
-        return scn_fault_set(fault, SCN_E_FUTURE, revision, 0, "the last revision is %llu", (unsigned long long)last);
-}
-
 enum scn_error scn_journal_check_revision(
         struct scn_journal *journal, scn_revision revision, struct scn_storage_fault *fault)
 {
