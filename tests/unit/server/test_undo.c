@@ -251,7 +251,7 @@ SCN_TEST(undo, redo_brings_back_all_that_a_step_did_to_a_field_or_nothing)
         (void)edit(&ben, scene_translate(2, 7, 0, 0));
         (void)edit_in(&ann, 5, scene_translate(2, 3, 0, 0));
         (void)edit_in(&ann, 5, scene_translate(2, 4, 0, 0));
-        undo(&ann, (struct wish){0}, "steps 3 applied 2 skipped translation:superseded:@7");
+        undo(&ann, (struct wish){0}, "steps 3 applied 2 skipped translation:superseded:ben@4");
         /* What Ben's hid is Ann's, so it is as her last edit found it, but not as her undo left it. */
         undo(&ben, (struct wish){0}, "steps 4 applied 1");
         cr_assert_eq(x_of(&hub, "/N"), 1.0f);
