@@ -4,8 +4,8 @@
 #define SCN_SERVER_UNDO_AGAIN_H
 
 /* A step that was brought back has been done twice, and what it found the second time is what an undo restores. So
- * where the redo has a record of a field, that counts instead of the step's own; of removals the redo's alone count, for
- * what it found gone it has not removed. Where the redo has none, because it or the undo before it had to leave the
+ * where the redo has a record of a field, that counts instead of the step's own; of removals the redo's alone count,
+ * for what it found gone it has not removed. Where the redo has none, because it or the undo before it had to leave the
  * field to others, the step's own does: they may have given it back since. Nodes that the step added go under the
  * conditions of its own record. */
 

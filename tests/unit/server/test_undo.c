@@ -216,6 +216,32 @@ SCN_TEST(undo, skips_a_field_that_somebody_has_written_since_and_names_who)
         close_two(&hub, &ann, &ben);
 }
 
+/* The undo itself has put Ben's name back, which then keeps the node from going. */
+SCN_TEST(undo, that_is_refused_for_what_it_has_put_back_itself_names_whose_that_is)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_add(1, 21, "A"));              /* 3 */
+        (void)edit(&ben, scene_rename(id_of(&hub, 21), "B"));       /* 4 */
+        (void)edit_in(&ann, 5, scene_rename(id_of(&hub, 21), "C")); /* 5 */
+        send_undo(&ann, (struct wish){0});
+        const struct scn_message refused = peer_expect(&ann, SCN_MESSAGE_refused);
+        cr_assert(scn_slice_equal(refused.as.refused.code, scene_text("superseded")));
+        struct scn_unpacker detail = scn_unpacker_from(refused.as.refused.detail);
+        uint64_t revision = 0;
+        for (uint32_t left = scn_unpack_map(&detail); left > 0; left--) {
+                if (scn_slice_equal(scn_unpack_text(&detail, 16), scene_text("rev"))) {
+                        revision = scn_unpack_uint(&detail, SCN_REVISION_MAX);
+                } else {
+                        (void)scn_unpack_raw(&detail);
+                }
+        }
+        cr_assert_eq(revision, 4);
+        close_two(&hub, &ann, &ben);
+}
+
 SCN_TEST(undo, of_a_drag_is_one_step_and_restores_the_bits)
 {
         struct hub hub;
