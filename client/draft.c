@@ -19,6 +19,9 @@
 /* An add with more properties than this is followed by ops that set the rest. */
 #define JOINED_BYTES_MAX (512u << 10)
 #define JOINED_COUNT_MAX 256u
+/* More than a message takes around the ops of a part, and than a text's head and that of a map it stands in. */
+#define PART_HEAD_BYTES 64u
+#define TEXT_HEAD_BYTES 16u
 /* In an op's map: the key of the properties (protocol/wire/ops.h). */
 #define KEY_PROPS 10u
 
@@ -247,6 +250,13 @@ static struct scn_node_ref parent_of(const struct scn_draft *draft, struct scn_u
 
 /* --- Ops --- */
 
+/* Whether an edit that has so many more bytes of ops is one that a server takes: its messages' own bytes count, too. */
+static bool has_room(const struct scn_draft *draft, size_t size)
+{
+        const size_t heads = ((size_t)draft->task->parts_count + 2) * PART_HEAD_BYTES;
+        return draft->bytes + draft->addition.size + draft->properties.size + heads + size <= SCN_DRAFT_BYTES_MAX;
+}
+
 struct scn_node_ref scn_ref_of_target(struct scn_target target)
 {
         if (!scn_uid_is_none(target.uid)) {
@@ -282,6 +292,9 @@ static bool can_join(const struct scn_draft *draft, const struct scn_op *op)
 static enum scn_error join(struct scn_draft *draft, const struct scn_op *op)
 {
         const size_t before = draft->properties.size;
+        if (!has_room(draft, (size_t)op->key.size + op->value.size + TEXT_HEAD_BYTES)) {
+                return SCN_E_TOO_LARGE;
+        }
         struct scn_packer packer = scn_packer_to(&draft->properties);
         scn_pack_text(&packer, op->key);
         scn_pack_raw(&packer, op->value);
@@ -299,13 +312,17 @@ static enum scn_error append_add(struct scn_draft *draft, const struct scn_op *o
         if (error == SCN_OK) {
                 error = spell(op, &draft->addition);
         }
+        if (error == SCN_OK && !has_room(draft, 0)) {
+                error = SCN_E_TOO_LARGE;
+        }
         if (error == SCN_OK && draft->view != NULL) {
                 error = note_place(draft, op->uid, &op->parent);
-                if (error != SCN_OK) {
-                        scn_buffer_reset(&draft->addition);
-                }
         }
-        if (error == SCN_OK && op->properties_count > 0) {
+        if (error != SCN_OK) {
+                scn_buffer_reset(&draft->addition);
+                return error;
+        }
+        if (op->properties_count > 0) {
                 error = append_spelled(draft, &draft->addition, false);
                 scn_buffer_reset(&draft->addition);
         }
@@ -318,6 +335,9 @@ static enum scn_error append_other(struct scn_draft *draft, const struct scn_op 
         enum scn_error error = flush_addition(draft);
         if (error == SCN_OK) {
                 error = spell(op, &draft->scratch);
+        }
+        if (error == SCN_OK && !has_room(draft, draft->scratch.size)) {
+                error = SCN_E_TOO_LARGE;
         }
         if (error == SCN_OK && draft->view != NULL && op->kind == SCN_OP_MOVE && is_uid(&op->node)) {
                 error = note_place(draft, op->node.uid, &op->parent);
@@ -336,9 +356,6 @@ enum scn_error scn_draft_append(struct scn_draft *draft, const struct scn_op *op
         }
         if (draft->ops_count >= draft->client->limits.ops_max) {
                 return SCN_E_TOO_MANY_OPS;
-        }
-        if (draft->bytes + draft->addition.size + draft->properties.size > SCN_DRAFT_BYTES_MAX) {
-                return SCN_E_TOO_LARGE;
         }
         struct scn_op full = *op;
         if (full.kind == SCN_OP_ADD && scn_uid_is_none(full.uid)) {

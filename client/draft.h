@@ -15,7 +15,7 @@
 #ifndef SCN_DRAFT_PART_BYTES /* the simulator has its own */
 #define SCN_DRAFT_PART_BYTES (1u << 20)
 #endif
-/* In all (DESIGN §3). */
+/* In all, the messages around the ops included: what a server takes of an edit in parts (DESIGN §3). */
 #define SCN_DRAFT_BYTES_MAX (128u << 20)
 
 /* Where an op of the draft put a node. */

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* More than a server of ours can have; another may not fill our memory. */
-#define ROWS_MAX 65536u
+/* As many previews as all sessions of a server of ours can have; another may not fill our memory. */
+#define ROWS_MAX (4096u * SCN_LIVE_previews_max)
 
 /* --- One's own presence --- */
 

@@ -10,6 +10,7 @@
 #include "server/verify.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 /*   RECEIVING ── all is there ──▶ CHECKING ── it is right ──▶ CLOSING ── nobody has it open ──▶ PLACING
@@ -105,6 +106,8 @@ static void run_place(struct scn_job *job)
         adopt->draft = NULL;
         if (adopt->replaces) {
                 adopt->error = scn_storage_replace(storage, draft, adopt->name, adopt->now_us, &adopt->fault);
+                /* The file that was sent is one: it is what stands in its place that is none, and stays there. */
+                adopt->error = adopt->error == SCN_E_NOT_A_DOCUMENT ? SCN_E_DOCUMENT_EXISTS : adopt->error;
         } else {
                 adopt->error = scn_storage_publish(storage, draft, adopt->name, &adopt->fault);
         }
@@ -176,7 +179,10 @@ static void say_failed(struct scn_adopt *adopt)
                 if (!adopt->is_last) {
                         adopt->session->torn_file = adopt->request;
                 }
-                scn_session_fail(adopt->session, adopt->request, adopt->error,
+                struct scn_message asked;
+                scn_message_init(&asked, SCN_MESSAGE_adopt);
+                asked.as.adopt.document = adopt->name;
+                scn_session_fail_about(adopt->session, &asked, adopt->request, adopt->error,
                         adopt->fault.text[0] != '\0' ? adopt->fault.text : NULL);
         }
 }
@@ -386,6 +392,9 @@ static void done_write(struct scn_job *job)
         note_progress(adopt);
         if (adopt->error == SCN_OK && adopt->is_last && adopt->received < adopt->bytes) {
                 adopt->error = SCN_E_RANGE;
+                (void)snprintf(adopt->fault.text, sizeof adopt->fault.text,
+                        "adopt.bytes: %llu were announced, and %llu came", (unsigned long long)adopt->bytes,
+                        (unsigned long long)adopt->received);
         }
         if (adopt->error != SCN_OK) {
                 fail(adopt);
@@ -401,10 +410,23 @@ static void done_write(struct scn_job *job)
 }
 
 /* SCN_OK: the part fits. */
-static enum scn_error judge_part(const struct scn_adopt *adopt, const struct scn_message_adopt *message)
+static enum scn_error judge_part(struct scn_adopt *adopt, const struct scn_message_adopt *message)
 {
         if (message->part.size > adopt->bytes - adopt->received || (message->part.size == 0 && message->more)) {
+                if (message->part.size == 0) {
+                        (void)snprintf(adopt->fault.text, sizeof adopt->fault.text,
+                                "adopt.part: it is empty, and not the last");
+                } else {
+                        (void)snprintf(adopt->fault.text, sizeof adopt->fault.text,
+                                "adopt.part: more comes than the %llu bytes that were announced",
+                                (unsigned long long)adopt->bytes);
+                }
                 return SCN_E_RANGE;
+        }
+        if (adopt->server->is_low) {
+                struct scn_said said;
+                (void)snprintf(adopt->fault.text, sizeof adopt->fault.text, "%s",
+                        scn_about_reserve(&said, adopt->server->options.reserve_bytes));
         }
         return adopt->server->is_low ? SCN_E_STORAGE_FULL : SCN_OK;
 }
@@ -429,22 +451,30 @@ static void take_part(struct scn_adopt *adopt, const struct scn_message_adopt *m
         submit(adopt, run_write, done_write);
 }
 
-/* What can be known without the file; SCN_OK: it may come. */
-static enum scn_error refuse(const struct scn_session *session, const struct scn_message_adopt *message)
+/* What can be known without the file; SCN_OK: it may come. `text` stays empty where the error says it all. */
+static enum scn_error refuse(const struct scn_session *session, const struct scn_message_adopt *message, char text[160])
 {
         const struct scn_server *server = session->server;
         const uint64_t max = server->options.file_bytes_max;
         if (server->adopts_count >= SCN_ADOPTS_MAX || server->is_stopping) {
+                (void)snprintf(text, 160, "the server receives %u files at a time", SCN_ADOPTS_MAX);
                 return SCN_E_BUSY;
         }
         if (message->bytes > (max != 0 ? max : SCN_FILE_BYTES_MAX)) {
+                (void)snprintf(text, 160, "adopt.bytes: %llu are more than file_bytes_max = %llu",
+                        (unsigned long long)message->bytes, (unsigned long long)(max != 0 ? max : SCN_FILE_BYTES_MAX));
                 return SCN_E_TOO_LARGE;
         }
         if (message->document.size == 0 || message->document.size > SCN_STORAGE_FILE_NAME_BYTES_MAX) {
                 return SCN_E_BAD_NAME;
         }
         if (is_own(session, message->document)) {
+                (void)snprintf(text, 160, "this connection has the document open itself");
                 return SCN_E_OUT_OF_TURN;
+        }
+        if (server->is_low) {
+                struct scn_said said;
+                (void)snprintf(text, 160, "%s", scn_about_reserve(&said, server->options.reserve_bytes));
         }
         return server->is_low ? SCN_E_STORAGE_FULL : SCN_OK;
 }
@@ -479,13 +509,20 @@ static struct scn_adopt *begin(struct scn_session *session, const struct scn_mes
 
 void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt *message)
 {
+        char text[160];
+        text[0] = '\0';
         if (session->adopt == NULL && session->torn_file == message->request) {
                 session->torn_file = message->more ? session->torn_file : SCN_ABSENT;
+                scn_session_fail(session, message->request, SCN_E_OUT_OF_TURN,
+                        "the file of this request was refused: its parts are passed over up to the last");
                 return;
         }
-        enum scn_error error = session->adopt == NULL         ? refuse(session, message)
-                : session->adopt->request != message->request ? SCN_E_OUT_OF_TURN
-                                                              : SCN_OK;
+        enum scn_error error = session->adopt == NULL ? refuse(session, message, text) : SCN_OK;
+        if (session->adopt != NULL && session->adopt->request != message->request) {
+                error = SCN_E_OUT_OF_TURN;
+                (void)snprintf(text, sizeof text, "the file of request %llu is not complete",
+                        (unsigned long long)session->adopt->request);
+        }
         if (error == SCN_OK && session->adopt == NULL && begin(session, message) == NULL) {
                 error = SCN_E_NO_MEMORY;
         }
@@ -493,7 +530,7 @@ void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt 
                 if (session->adopt == NULL && message->more) {
                         session->torn_file = message->request;
                 }
-                scn_session_fail(session, message->request, error, NULL);
+                scn_session_fail(session, message->request, error, text[0] != '\0' ? text : NULL);
                 return;
         }
         take_part(session->adopt, message);

@@ -202,8 +202,16 @@ static void pack_detail(struct scn_packer *packer, enum scn_error error, const s
         }
 }
 
+/* The node that is not there, not the one that was to be put there: the uid of that one nobody else has heard of. */
+static struct scn_uid node_of(const struct scn_refusal *refusal)
+{
+        const struct scn_node_ref *lost = refusal->lost;
+        const struct scn_uid none = {{0}};
+        return lost == NULL ? refusal->node : lost->kind == SCN_REF_UID ? lost->uid : none;
+}
+
 struct scn_shared_bytes *scn_answer_encode_refused(
-        uint64_t number, enum scn_error error, const struct scn_refusal *refusal)
+        uint64_t number, enum scn_error error, const struct scn_refusal *refusal, const char *text)
 {
         struct scn_message message;
         struct scn_buffer detail;
@@ -211,12 +219,12 @@ struct scn_shared_bytes *scn_answer_encode_refused(
         scn_message_init(&message, SCN_MESSAGE_refused);
         message.as.refused.number = number;
         message.as.refused.code = text_of(scn_error_code(error));
-        message.as.refused.text = text_of(scn_error_text(error));
+        message.as.refused.text = text_of(text != NULL ? text : scn_error_text(error));
         if (refusal != NULL) {
                 struct scn_packer packer = scn_packer_to(&detail);
                 pack_detail(&packer, error, refusal);
                 message.as.refused.op = refusal->op;
-                message.as.refused.node = refusal->node;
+                message.as.refused.node = node_of(refusal);
                 if (packer.error == SCN_OK) {
                         message.as.refused.detail = (struct scn_slice){detail.data, (uint32_t)detail.size};
                 }
@@ -248,10 +256,10 @@ static void send_frame(struct scn_session *session, struct scn_shared_bytes *fra
         scn_shared_bytes_unref(frame);
 }
 
-void scn_answer_refused(struct scn_session *session, uint64_t number, enum scn_error error)
+void scn_answer_refused(struct scn_session *session, uint64_t number, enum scn_error error, const char *text)
 {
         SCN_COUNT(session, refused);
-        send_frame(session, scn_answer_encode_refused(number, error, NULL));
+        send_frame(session, scn_answer_encode_refused(number, error, NULL, text));
 }
 
 void scn_answer_stored(struct scn_session *session, struct scn_slice payload)

@@ -18,12 +18,12 @@ SCN_NODISCARD enum scn_error scn_answer_encode_taken_back(uint64_t number, scn_r
         struct scn_slice summary, struct scn_buffer *payload);
 /* "place", "name" ...; also a refusal's. */
 const char *scn_answer_field_word(enum scn_field field);
-/* A frame with `refused`; refusal may be NULL. NULL: out of memory. */
+/* A frame with `refused`; refusal may be NULL, and text: then it is the error list's. NULL: out of memory. */
 struct scn_shared_bytes *scn_answer_encode_refused(
-        uint64_t number, enum scn_error error, const struct scn_refusal *refusal);
+        uint64_t number, enum scn_error error, const struct scn_refusal *refusal, const char *text);
 /* A frame around a payload. NULL: out of memory. */
 struct scn_shared_bytes *scn_answer_frame(struct scn_slice payload);
-void scn_answer_refused(struct scn_session *session, uint64_t number, enum scn_error error);
+void scn_answer_refused(struct scn_session *session, uint64_t number, enum scn_error error, const char *text);
 /* Sends a payload that was stored with its transaction. */
 void scn_answer_stored(struct scn_session *session, struct scn_slice payload);
 

@@ -67,8 +67,7 @@ static bool read_time(struct scn_slice text, int64_t *time_us_out)
         return read_mark(&at, end, 'Z') && at == end;
 }
 
-/* Whether it is meant as a time: 2026-01-31T and something. */
-static bool has_form_of_time(struct scn_slice text)
+bool scn_at_is_time(struct scn_slice text)
 {
         static const char form[] = "0000-00-00T";
         for (uint32_t i = 0; i < sizeof form - 1; i++) {
@@ -91,7 +90,7 @@ static bool has_form_of_revision(struct scn_slice text)
 
 bool scn_at_may_be_tag(struct scn_slice name)
 {
-        return name.size > 0 && name.size <= SCN_JOURNAL_TAG_BYTES_MAX && !has_form_of_time(name) &&
+        return name.size > 0 && name.size <= SCN_JOURNAL_TAG_BYTES_MAX && !scn_at_is_time(name) &&
                 !has_form_of_revision(name);
 }
 
@@ -116,7 +115,7 @@ enum scn_error scn_at_find(
                 return unpacker.error == SCN_E_BAD_UTF8 ? SCN_E_BAD_UTF8 : SCN_E_NO_TAG;
         }
         int64_t time_us;
-        if (!has_form_of_time(text)) {
+        if (!scn_at_is_time(text)) {
                 return scn_journal_find_tag(journal, text, revision_out, NULL);
         }
         return read_time(text, &time_us) ? scn_journal_find_time(journal, time_us, revision_out, fault)

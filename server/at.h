@@ -14,6 +14,8 @@ SCN_NODISCARD enum scn_error scn_at_find(
         struct scn_journal *journal, struct scn_slice at, scn_revision *revision_out, struct scn_storage_fault *fault);
 /* The revision, if it is said as such; else SCN_ABSENT. */
 scn_revision scn_at_revision(struct scn_slice at);
+/* Whether a text is meant as a time: 2026-01-31T and something. */
+bool scn_at_is_time(struct scn_slice text);
 /* Whether a text can be found as a tag: it is not empty, not too long, and reads neither as a revision nor as a
  * time. */
 bool scn_at_may_be_tag(struct scn_slice name);

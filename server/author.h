@@ -4,16 +4,17 @@
 #define SCN_SERVER_AUTHOR_H
 
 /* What an author can take back in a document, and bring back (DESIGN §6). A step is a group or a lone transaction,
- * named by its first revision. The journal says it all; a room keeps what it has published itself, and reads what was
- * before it opened when somebody asks for an undo. Only published transactions count. */
+ * named by its first revision. The journal says it all; a room keeps what it has published since it has known the
+ * author, and reads what was before when somebody asks for an undo. Only published transactions count. */
 
+#include "server/limits.h"
 #include "storage/storage.h"
 
 /* Steps kept for an author, at least; older ones cannot be named any more. */
-#define SCN_UNDO_STEPS_MAX 10000u
+#define SCN_UNDO_STEPS_MAX SCN_SERVER_undo_steps_max
 
 /* Steps that one undo or redo can ask for. */
-#define SCN_UNDO_COUNT_MAX 1000u
+#define SCN_UNDO_COUNT_MAX SCN_SERVER_undo_count_max
 
 /* Authors without sessions whose steps a room keeps: up to some 500 KiB each. */
 #define SCN_AUTHORS_IDLE_MAX 64u
@@ -78,7 +79,7 @@ struct scn_author *scn_author_get(struct scn_authors *authors, struct scn_slice 
 /* A session is the author's; no longer. */
 void scn_author_enter(struct scn_authors *authors, struct scn_author *author);
 void scn_author_leave(struct scn_authors *authors, struct scn_author *author);
-/* Forgets those that have no session, but for the last SCN_AUTHORS_IDLE_MAX. Nothing of theirs may be in flight. */
+/* Forgets those that have no session, but for the last SCN_AUTHORS_IDLE_MAX. No batch may be in flight. */
 void scn_authors_trim(struct scn_authors *authors);
 void scn_authors_destroy(struct scn_authors *authors);
 /* Room to note `extra` more transactions of `steps` steps each: then noting cannot fail. */

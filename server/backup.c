@@ -8,6 +8,7 @@
 #include "protocol/base/assert.h"
 #include "server/core.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STEP_BYTES (4u << 20)
@@ -148,6 +149,9 @@ static void done_step(struct scn_job *job)
         }
         if (!stream->is_copied && stream->server->is_low && stream->error == SCN_OK) {
                 stream->error = SCN_E_STORAGE_FULL;
+                (void)snprintf(stream->fault.text, sizeof stream->fault.text,
+                        "the server's disk has no room for the copy that a backup begins with: %llu MiB must stay free",
+                        (unsigned long long)stream->server->options.reserve_bytes >> 20);
         }
         if (stream->error != SCN_OK) {
                 fail(stream);

@@ -89,6 +89,7 @@ static void end_batch(struct scn_batch *batch)
         for (size_t i = 0; i < batch->entries_count; i++) {
                 scn_free(batch->entries[i].steps);
         }
+        scn_authors_trim(&room->authors);
         if (room->spare != NULL || memory_of(batch) > SPARE_BYTES_MAX) {
                 destroy(batch);
                 return;
@@ -258,7 +259,9 @@ void scn_batch_add_refused(
         struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_refusal *refusal)
 {
         struct scn_entry *entry = begin_entry(batch, taken, false);
-        struct scn_shared_bytes *frame = scn_answer_encode_refused(taken->number, error, refusal);
+        struct scn_said said;
+        const char *text = scn_about_edit(&said, &taken->edit, error, refusal, &batch->room->server->options.limits);
+        struct scn_shared_bytes *frame = scn_answer_encode_refused(taken->number, error, refusal, text);
         if (entry != NULL && frame != NULL) {
                 entry->answer = batch->answers.size;
                 entry->answer_size = frame->size;
@@ -536,7 +539,7 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
                         entry->session->answers_due--;
                         entry->session->answers_bytes -= entry->answer_size;
                         send_answers(entry->session);
-                        scn_answer_refused(entry->session, entry->number, error);
+                        scn_answer_refused(entry->session, entry->number, error, NULL);
                 } else {
                         answer(batch, entry);
                 }

@@ -222,7 +222,7 @@ static bool give(struct source *source, const struct setting *setting, const cha
                 }
         }
         if (source->given_count == GIVEN_MAX) {
-                complain(source, &given, "is one setting too many");
+                complain(source, &given, "is one setting more than the 64 there may be");
                 return false;
         }
         source->given[source->given_count++] = given;
@@ -274,7 +274,8 @@ static bool read_command_line(struct source *source, int argc, char **argv)
                 .parser = on_option,
                 .doc = "Lets many 3D editors work on one scene.\v"
                        "A setting of the command line counts more than the same one in the file. Listening beyond this "
-                       "machine needs a login, which does not exist yet.",
+                       "machine needs a login, which does not exist yet.\n\n"
+                       "Exit status: 0 ended by a signal; 1 it cannot start; 2 a setting is wrong.",
         };
 
         for (size_t i = 0; i < SETTINGS_COUNT; i++)

@@ -21,30 +21,28 @@
 #include "protocol/wire/frame.h"
 #include "protocol/wire/message.h"
 #include "protocol/wire/ops.h"
+#include "server/about.h"
 #include "server/author.h"
 #include "server/counters.h"
 #include "server/encoding.h"
+#include "server/limits.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
 #include <stdatomic.h>
 
-/* Limits of the core (told in the greeting where a client can meet them). */
+/* Limits of the core. Those that a client is told stand in server/limits.h. */
 #define SCN_SESSIONS_MAX 4096u
 #define SCN_ROOMS_MAX 10000u
-#define SCN_VIEWS_PER_SESSION_MAX 64u
-#define SCN_AUTHOR_BYTES_MAX 256u
+#define SCN_AUTHOR_BYTES_MAX SCN_SERVER_author_bytes_max
 #ifndef SCN_INBOX_BYTES_MAX               /* the simulator has small ones: tests/sim/small.h */
 #define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
 #define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
-#define SCN_SAID_BYTES_MAX 1024u          /* of a reason, for people */
-#define SCN_INPUT_PATIENCE_MS 10000u      /* at that limit, for one session to complete what it has begun */
-#define SCN_STAGED_BYTES_MAX (128u << 20) /* of one edit in parts */
-#define SCN_SNAPSHOT_IDLE_MS 10000u       /* so long a snapshot waits for who joins next */
-#define SCN_RATE_MAX 1000u                /* of a view, deltas a second */
+#define SCN_INPUT_PATIENCE_MS 10000u /* at that limit, for one session to complete what it has begun */
+#define SCN_SNAPSHOT_IDLE_MS 10000u  /* so long a snapshot waits for who joins next */
 #define SCN_TURN_BYTES_MAX (4u << 20)
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
@@ -54,7 +52,6 @@
 #define SCN_FILE_PROGRESS_BYTES 65536u          /* of it, at least, in SCN_NO_PROGRESS_MS */
 #define SCN_BEFORE_LOGIN_MS 5000u
 #define SCN_ROOM_IDLE_MS 60000u
-#define SCN_PING_S_MAX 3600u      /* of what a client may promise */
 #define SCN_SILENT_PROMISES 2u    /* of the time promised, without anything arriving */
 #define SCN_NO_PROGRESS_MS 30000u /* a client that takes nothing of what waits for it */
 
@@ -158,6 +155,7 @@ struct scn_session {
         uint32_t author_size;
         uint64_t last_number; /* the client's last number seen, here or in the journal */
         uint64_t open_request;
+        const struct scn_message *asked; /* what is being handled just now, or NULL: a failure is about it */
 
         struct scn_frame_reader reader;
         struct scn_queued *inbox_last;
@@ -244,10 +242,13 @@ struct scn_room {
         uint64_t gathered_bytes;                   /* of the journal behind it, about */
         uint64_t checkpoint_retry_ms;              /* after one that failed: none before */
         struct scn_history_upkeep *history_upkeep; /* begun, and perhaps a piece of it under way; NULL: none */
-        uint64_t history_upkeep_ms;                /* when its next piece may be done */
-        uint64_t forget_at_ms;                     /* when clients unused for long are looked for */
-        uint64_t memory_bytes;                     /* of the document, about */
-        struct scn_past *past;                     /* memory.h: as it was, kept for who asks next */
+        scn_revision base;                         /* the first state that the history has; 0: from the start */
+        scn_revision folded_to;                    /* up to here it has been looked at what can be folded */
+        uint64_t folded_us;         /* when something was folded last, since the document was opened; 0: nothing */
+        uint64_t history_upkeep_ms; /* when its next piece may be done */
+        uint64_t forget_at_ms;      /* when clients unused for long are looked for */
+        uint64_t memory_bytes;      /* of the document, about */
+        struct scn_past *past;      /* memory.h: as it was, kept for who asks next */
         size_t past_count;
         uint64_t past_drops_count;
         struct scn_room_counters counters;
@@ -329,7 +330,14 @@ void scn_session_send(struct scn_session *session, const struct scn_message *mes
 void scn_session_send_shared(struct scn_session *session, struct scn_shared_bytes *bytes);
 /* A frame around a message, with one reference; NULL: out of memory or too large. */
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
+/* `failed` for a request; about what is being handled just now, if something is (about.h). */
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
+/* The same where a limit was reached: says which, by the name in the greeting, and how much it allows. */
+void scn_session_fail_limit(
+        struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed);
+/* The same for a message that was handled before. */
+void scn_session_fail_about(struct scn_session *session, const struct scn_message *message, uint64_t request,
+        enum scn_error error, const char *text);
 /* Answers a message that is not worked off: an edit, undo or redo with `refused`, for its number is not a request's;
  * all else with `failed`. */
 void scn_session_reject(

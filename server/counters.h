@@ -17,7 +17,9 @@
         X(skipped,   "deltas not sent when they came up, for the one before had not been taken: the next says it all") \
         X(snapshots, "of the deltas those that told a whole view")                                                     \
         X(resumed,   "views that went on from a revision that the client had")                                         \
-        X(silenced,  "sessions ended for taking nothing, or sending nothing, for too long")
+        X(silenced,  "sessions ended for taking nothing, or sending nothing, for too long")                            \
+        X(folded,    "transactions that went up in others of their gesture when history was folded")                   \
+        X(dropped,   "transactions dropped as older than what is kept")
 
 #define SCN_SESSION_COUNTER_LIST(X)                                                                                    \
         X(edits,     "as of a document")                                                                               \

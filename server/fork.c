@@ -13,6 +13,7 @@
 #include "server/restore_plan.h"
 #include "server/room_open.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A transaction has so many ops at the most: a document of millions of nodes is made of several. */
@@ -50,6 +51,8 @@ static enum scn_error make_source(struct fork_job *job, struct scn_journal *jour
                 error = scn_at_find(journal, job->at, &job->revision, &job->fault);
         }
         if (error == SCN_OK && job->revision > job->durable) {
+                (void)snprintf(job->fault.text, sizeof job->fault.text, "the last revision is %llu",
+                        (unsigned long long)job->durable);
                 error = SCN_E_FUTURE;
         }
         if (error == SCN_OK) {
@@ -239,6 +242,19 @@ static void destroy_job(struct fork_job *job)
         scn_free(job);
 }
 
+/* A revision that is not there: which there are. A text that is about the disk is for the log. */
+static void fail(struct scn_session *session, const struct fork_job *job)
+{
+        const bool is_known =
+                job->error == SCN_E_FUTURE || job->error == SCN_E_FOLDED || job->error == SCN_E_BEFORE_RETENTION;
+        struct scn_message asked;
+        scn_message_init(&asked, SCN_MESSAGE_fork);
+        asked.as.fork.at = job->at;
+        asked.as.fork.to = job->to;
+        scn_session_fail_about(session, &asked, job->request, job->error,
+                is_known && job->fault.text[0] != '\0' ? job->fault.text : NULL);
+}
+
 static void answer(struct scn_session *session, const struct fork_job *job)
 {
         struct scn_answers answers = {.request = job->request, .rev = job->revision, .durable = job->durable};
@@ -249,9 +265,12 @@ static void answer(struct scn_session *session, const struct fork_job *job)
         scn_pack_cstring(&packer, "doc");
         scn_pack_text(&packer, job->to);
         scn_history_pack(&packer, "rev", job->revision);
-        scn_answers_fail(&answers, job->error);
-        scn_answers_add(&answers, &packer, false);
-        scn_answers_send(&answers, session, NULL);
+        if (job->error != SCN_OK) {
+                fail(session, job);
+        } else {
+                scn_answers_add(&answers, &packer, false);
+                scn_answers_send(&answers, session, NULL);
+        }
         scn_answers_finish(&answers);
         scn_buffer_finish(&body);
 }
@@ -307,7 +326,9 @@ bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *me
                 return false;
         }
         if (server->is_low) {
-                scn_session_fail(session, message->request, SCN_E_STORAGE_FULL, NULL);
+                struct scn_said said;
+                scn_session_fail(session, message->request, SCN_E_STORAGE_FULL,
+                        scn_about_reserve(&said, server->options.reserve_bytes));
                 return true;
         }
         if (scn_adopt_is_replacing(server, message->to)) {

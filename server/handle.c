@@ -20,17 +20,24 @@ static struct scn_slice text_of(const char *text)
 
 /* --- hello, open --- */
 
+/* What other parts hold, and what the table says of it. */
+SCN_STATIC_ASSERT(SCN_SERVER_message_bytes_max == SCN_MESSAGE_BYTES_MAX, "of the wire");
+SCN_STATIC_ASSERT(SCN_SERVER_tags_max == SCN_JOURNAL_TAGS_MAX, "of the storage");
+SCN_STATIC_ASSERT(SCN_SERVER_tag_bytes_max == SCN_JOURNAL_TAG_BYTES_MAX, "of the storage");
+SCN_STATIC_ASSERT(SCN_SERVER_document_bytes_max == SCN_STORAGE_FILE_NAME_BYTES_MAX, "of the storage");
+
 static void pack_limits(struct scn_packer *packer, const struct scn_server_options *options)
 {
         const struct scn_limits *limits = &options->limits;
         const struct {
                 const char *name;
                 uint64_t value;
-        } own[] = {{"message_bytes_max", SCN_MESSAGE_BYTES_MAX}, {"edit_bytes_max", SCN_STAGED_BYTES_MAX},
-                {"views_max", SCN_VIEWS_PER_SESSION_MAX}, {"author_bytes_max", SCN_AUTHOR_BYTES_MAX},
-                {"file_bytes_max", options->file_bytes_max != 0 ? options->file_bytes_max : SCN_FILE_BYTES_MAX},
+        } own[] = {{"file_bytes_max", options->file_bytes_max != 0 ? options->file_bytes_max : SCN_FILE_BYTES_MAX},
+#define SERVER_LIMIT(name, value, what) {#name, SCN_SERVER_##name},
+                SCN_SERVER_LIMIT_LIST(SERVER_LIMIT)
+#undef SERVER_LIMIT
 #define LIVE_LIMIT(name, value, what) {#name, SCN_LIVE_##name},
-                SCN_LIVE_LIMIT_LIST(LIVE_LIMIT)
+                        SCN_LIVE_LIMIT_LIST(LIVE_LIMIT)
 #undef LIVE_LIMIT
         };
         static const char *const names[] = {
@@ -79,12 +86,16 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
                 scn_session_end(session, SCN_E_VERSION, NULL);
                 return;
         }
-        if (scn_uid_is_none(hello->client) || hello->name.size > SCN_AUTHOR_BYTES_MAX) {
-                scn_session_end(session, SCN_E_RANGE, "hello: no client uid, or the name is too long");
+        if (scn_uid_is_none(hello->client)) {
+                scn_session_end(session, SCN_E_RANGE, "hello.client: no uid");
                 return;
         }
-        if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_PING_S_MAX)) {
-                scn_session_end(session, SCN_E_RANGE, "hello.ping: from 1 second to 3600");
+        if (hello->name.size > SCN_SERVER_author_bytes_max) {
+                scn_session_end(session, SCN_E_RANGE, "hello.name: longer than author_bytes_max");
+                return;
+        }
+        if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_SERVER_ping_max)) {
+                scn_session_end(session, SCN_E_RANGE, "hello.ping: from 1 second to ping_max");
                 return;
         }
         session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
@@ -142,6 +153,7 @@ struct manage_job {
         struct scn_storage_list list;
         struct manage_state *states; /* owned: one for each in the list; NULL: not asked for */
         enum scn_error error;
+        struct scn_storage_fault fault;
 };
 
 static void destroy_manage(struct manage_job *manage)
@@ -199,16 +211,16 @@ static void run_manage(struct scn_job *job)
                 manage->error = list_documents(manage);
                 break;
         case MANAGE_CREATE:
-                manage->error = scn_storage_create(storage, manage->name, &birth, NULL);
+                manage->error = scn_storage_create(storage, manage->name, &birth, &manage->fault);
                 break;
         case MANAGE_DELETE:
-                manage->error = scn_storage_delete(storage, manage->name, manage->now_us, NULL);
+                manage->error = scn_storage_delete(storage, manage->name, manage->now_us, &manage->fault);
                 break;
         case MANAGE_UNDELETE:
-                manage->error = scn_storage_undelete(storage, manage->name, NULL);
+                manage->error = scn_storage_undelete(storage, manage->name, &manage->fault);
                 break;
         case MANAGE_RENAME:
-                manage->error = scn_storage_rename(storage, manage->name, manage->to, NULL);
+                manage->error = scn_storage_rename(storage, manage->name, manage->to, &manage->fault);
                 break;
         }
 }
@@ -237,10 +249,25 @@ static void pack_document(struct scn_packer *packer, const struct manage_job *ma
         scn_pack_bin(packer, (const uint8_t *)&state->journal.epoch, sizeof state->journal.epoch);
 }
 
+/* What the storage says of names is said in its files' names; of all else it knows more. */
+static const char *manage_text(const struct manage_job *manage)
+{
+        if (manage->error == SCN_E_NO_DOCUMENT && manage->action == MANAGE_UNDELETE) {
+                return "there is none of this name in the trash";
+        }
+        const bool is_of_name = manage->error == SCN_E_NO_DOCUMENT || manage->error == SCN_E_DOCUMENT_EXISTS ||
+                manage->error == SCN_E_BAD_NAME;
+        return is_of_name || manage->fault.text[0] == '\0' ? NULL : manage->fault.text;
+}
+
 static void answer_manage(struct scn_session *session, struct manage_job *manage)
 {
+        static const struct scn_slice none = {NULL, 0};
+        const bool is_rename = manage->action == MANAGE_RENAME;
         if (manage->error != SCN_OK) {
-                scn_session_fail(session, manage->request, manage->error, NULL);
+                const struct scn_message asked = {.kind = SCN_MESSAGE_manage,
+                        .as.manage = {.document = manage->name, .to = is_rename ? manage->to : none}};
+                scn_session_fail_about(session, &asked, manage->request, manage->error, manage_text(manage));
                 return;
         }
         struct scn_buffer body;

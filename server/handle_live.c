@@ -38,7 +38,10 @@ void scn_handle_presence(struct scn_session *session, const struct scn_message_p
         if (error != SCN_OK || is_same || bytes.data == NULL) {
                 scn_buffer_finish(&merged);
         }
-        if (error != SCN_OK) {
+        if (error == SCN_E_TOO_LARGE) {
+                scn_session_fail_limit(
+                        session, SCN_ABSENT, error, "presence_bytes_max", (uint64_t)SCN_LIVE_presence_bytes_max);
+        } else if (error != SCN_OK) {
                 fail(session, "presence", error);
         }
 }
@@ -165,6 +168,7 @@ struct named {
         size_t count;
         scn_node_id sorted[SCN_LIVE_locks_max];
         size_t sorted_count;
+        struct scn_node_ref lost; /* the one that led to no node */
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -180,6 +184,7 @@ static enum scn_error read_nodes(const struct scn_session *session, struct scn_s
         const uint32_t count = scn_unpack_array(&unpacker);
         uint64_t steps_left = scn_document_limits(session->room->document)->path_steps_max;
         named->count = named->sorted_count = 0;
+        named->lost.kind = SCN_REF_NONE;
         if (unpacker.error != SCN_OK || count > SCN_LIVE_locks_max) {
                 return unpacker.error != SCN_OK ? unpacker.error : SCN_E_TOO_MANY_LOCKS;
         }
@@ -189,6 +194,7 @@ static enum scn_error read_nodes(const struct scn_session *session, struct scn_s
                 if (error == SCN_OK) {
                         error = scn_document_find_within(
                                 session->room->document, &ref, &steps_left, &named->ids[named->count++]);
+                        named->lost = ref;
                 }
                 if (error != SCN_OK) {
                         return error;
@@ -216,6 +222,13 @@ static void answer(struct scn_session *session, uint64_t request, struct scn_buf
                 scn_session_fail(session, request, error, NULL);
         }
         scn_buffer_finish(body);
+}
+
+static void fail_nodes(struct scn_session *session, uint64_t request, enum scn_error error, const struct named *named)
+{
+        struct scn_said said;
+        scn_session_fail(session, request, error,
+                scn_about_node(&said, "node", &named->lost, error, scn_document_limits(session->room->document)));
 }
 
 static void answer_locked(struct scn_session *session, uint64_t request, const struct named *named)
@@ -253,10 +266,15 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         struct named named;
         if (ttl == 0 || ttl > SCN_LIVE_lock_ttl_max || mask == 0) {
                 scn_session_fail(session, message->request, SCN_E_RANGE,
-                        mask == 0 ? "lock.mask: of no channel that can be locked" : "lock.ttl: from 1 second to 3600");
+                        mask == 0 ? "lock.mask: of no channel that can be locked"
+                                  : "lock.ttl: from 1 second to lock_ttl_max");
                 return;
         }
         enum scn_error error = read_nodes(session, message->nodes, &named);
+        if (error != SCN_OK) {
+                fail_nodes(session, message->request, error, &named);
+                return;
+        }
         const struct scn_lock_wish wish = {
                 .ids = named.sorted,
                 .ids_count = named.sorted_count,
@@ -264,9 +282,7 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
                 .has_subtree = message->subtree,
                 .ttl_ms = ttl * 1000,
         };
-        if (error == SCN_OK) {
-                error = scn_lock_take(session, &wish, &blocker);
-        }
+        error = scn_lock_take(session, &wish, &blocker);
         if (error == SCN_OK) {
                 answer_locked(session, message->request, &named);
         } else {
@@ -281,7 +297,7 @@ void scn_handle_unlock(struct scn_session *session, const struct scn_message_unl
         const bool is_all = message->nodes.data == NULL;
         const enum scn_error error = is_all ? SCN_OK : read_nodes(session, message->nodes, &named);
         if (error != SCN_OK) {
-                scn_session_fail(session, message->request, error, NULL);
+                fail_nodes(session, message->request, error, &named);
                 return;
         }
         const uint32_t count =

@@ -18,9 +18,6 @@
 
 #define BODY_BYTES_MAX (SCN_MESSAGE_BYTES_MAX - 64)
 #define PART_BYTES (256u << 10)
-/* One question may take so many nodes, and all its answers together so many bytes. */
-#define WORLD_NODES_MAX 65536u
-#define WORLD_BYTES_MAX (64u << 20)
 /* Of one node, and how many make a part, usually: room made at once. */
 #define WORLD_BYTES_USUAL 212u
 #define WORLDS_OF_A_PART (PART_BYTES / WORLD_BYTES_USUAL + 2)
@@ -40,6 +37,15 @@ void scn_answers_finish(struct scn_answers *answers)
 void scn_answers_fail(struct scn_answers *answers, enum scn_error error)
 {
         answers->error = answers->error == SCN_OK ? error : answers->error;
+}
+
+void scn_answers_exceed(struct scn_answers *answers, const char *limit, uint64_t allowed)
+{
+        if (answers->error == SCN_OK) {
+                answers->error = SCN_E_TOO_LARGE;
+                answers->limit = limit;
+                answers->allowed = allowed;
+        }
 }
 
 void scn_answers_add_message(struct scn_answers *answers, const struct scn_message *message)
@@ -82,6 +88,10 @@ void scn_answers_add(struct scn_answers *answers, struct scn_packer *packer, boo
 
 void scn_answers_send(struct scn_answers *answers, struct scn_session *session, const char *text)
 {
+        if (answers->error != SCN_OK && answers->limit != NULL) {
+                scn_session_fail_limit(session, answers->request, answers->error, answers->limit, answers->allowed);
+                return;
+        }
         if (answers->error != SCN_OK) {
                 scn_session_fail(session, answers->request, answers->error, text);
                 return;
@@ -215,13 +225,23 @@ static void pack_path(struct scn_packer *packer, struct asked *asked, uint32_t s
         }
 }
 
-static void pack_error(struct scn_packer *packer, enum scn_error error)
+/* The node, or the one whose frame was asked for: whichever leads nowhere. */
+static void pack_error(
+        struct scn_packer *packer, const struct asked *asked, const struct scn_node_ref *ref, enum scn_error error)
 {
+        const struct scn_limits *limits = scn_document_limits(asked->document);
+        struct scn_said said;
+        scn_node_id id;
+        const bool is_relative = asked->relative->kind != SCN_REF_NONE && error != SCN_E_PATH_TOO_LONG &&
+                scn_document_find(asked->document, asked->relative, &id) != SCN_OK &&
+                scn_document_find(asked->document, ref, &id) == SCN_OK;
+        const char *text = is_relative ? scn_about_node(&said, "relative", asked->relative, error, limits)
+                                       : scn_about_node(&said, "node", ref, error, limits);
         scn_pack_map(packer, 2);
         scn_pack_uint(packer, 9);
         scn_pack_cstring(packer, scn_error_code(error));
         scn_pack_uint(packer, 10);
-        scn_pack_cstring(packer, scn_error_text(error));
+        scn_pack_cstring(packer, text);
 }
 
 static void pack_world(struct scn_packer *packer, struct asked *asked, const struct scn_node_ref *ref)
@@ -231,7 +251,7 @@ static void pack_world(struct scn_packer *packer, struct asked *asked, const str
         const enum scn_error error =
                 scn_document_locate(asked->document, ref, asked->relative, &asked->find_steps, &located);
         if (error != SCN_OK) {
-                pack_error(packer, error);
+                pack_error(packer, asked, ref, error);
                 return;
         }
         decompose(asked, &located.world);
@@ -262,8 +282,8 @@ void scn_query_world(
                 .decomposed = {{NAN}},
         };
         uint32_t gathered = 0;
-        if (count > WORLD_NODES_MAX) {
-                scn_answers_fail(answers, SCN_E_TOO_LARGE);
+        if (count > SCN_SERVER_world_nodes_max) {
+                scn_answers_exceed(answers, "world_nodes_max", SCN_SERVER_world_nodes_max);
                 return;
         }
         scn_buffer_init(&asked.paths.text, BODY_BYTES_MAX);
@@ -279,8 +299,9 @@ void scn_query_world(
                         add_part(answers, &packer, gathered, true);
                         gathered = 0;
                 }
-                if (answers->bytes > WORLD_BYTES_MAX) {
-                        packer.error = SCN_E_TOO_LARGE;
+                if (answers->bytes > SCN_SERVER_world_bytes_max) {
+                        scn_answers_exceed(answers, "world_bytes_max", SCN_SERVER_world_bytes_max);
+                        packer.error = answers->error;
                 }
         }
         packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;
@@ -507,7 +528,7 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         struct scn_origin origin = {.revision = 0};
         const bool is_fork = scn_origin_decode(scn_journal_origin(room->journal), &origin) == SCN_OK &&
                 !scn_uid_is_none(origin.source);
-        scn_pack_map(&packer, is_fork ? 10 : 8);
+        scn_pack_map(&packer, 10u + (is_fork ? 2u : 0u) + (room->folded_us != 0));
         scn_pack_cstring(&packer, "doc");
         scn_pack_text(&packer, room->name);
         pack_named(&packer, "rev", scn_document_revision(room->document));
@@ -516,6 +537,11 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         scn_pack_cstring(&packer, epoch);
         pack_named(&packer, "nodes", scn_document_nodes_count(room->document));
         pack_named(&packer, "horizon", scn_document_horizon(room->document));
+        pack_named(&packer, "base", room->base);
+        pack_named(&packer, "folded_to", room->folded_to);
+        if (room->folded_us != 0) {
+                pack_named(&packer, "folded_at", room->folded_us);
+        }
         pack_named(&packer, "sessions", sessions);
         pack_room_counters(&packer, &room->counters);
         if (is_fork) {

@@ -188,6 +188,25 @@ static void destroy_job(struct scn_history_job *job)
         scn_free(job);
 }
 
+/* Of two revisions that were named only the worker knows which the error is about. */
+static void answer(struct scn_session *session, struct scn_history_job *job)
+{
+        const char *text = job->fault.text[0] != '\0' ? job->fault.text : NULL;
+        struct scn_message asked;
+        struct scn_message_fault fault;
+        if (job->answers.error == SCN_OK ||
+                scn_message_decode(job->payload, SCN_RECEIVER_SERVER, &asked, &fault) != SCN_OK) {
+                scn_answers_send(&job->answers, session, text);
+                return;
+        }
+        if (job->blamed.data != NULL && asked.kind == SCN_MESSAGE_log) {
+                asked.as.log.since = job->blamed;
+        } else if (job->blamed.data != NULL && asked.kind == SCN_MESSAGE_replay) {
+                asked.as.replay.from = job->blamed;
+        }
+        scn_session_fail_about(session, &asked, job->answers.request, job->answers.error, text);
+}
+
 static void done_history(struct scn_job *base)
 {
         struct scn_history_job *job = (struct scn_history_job *)base;
@@ -198,7 +217,7 @@ static void done_history(struct scn_job *base)
         }
         if (session != NULL) {
                 session->answers_due--;
-                scn_answers_send(&job->answers, session, job->fault.text[0] != '\0' ? job->fault.text : NULL);
+                answer(session, job);
         }
         scn_past_return(job->server, scn_server_find_room(job->server, job->name), &job->loan);
         scn_server_end_history_job(job->server);

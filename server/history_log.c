@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define PART_BYTES (256u << 10)
-#define LOG_TRANSACTIONS_MAX 10000u
-#define LOG_OPS_MAX 1000u /* named of one transaction: an import of a million nodes would not fit into a message */
+/* Ops named of one transaction: those of an import of a million nodes would not fit into a message. */
+#define LOG_OPS_MAX SCN_SERVER_log_ops_max
 
 /* --- log --- */
 
@@ -113,6 +113,7 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
         }
         if (error == SCN_OK && log->until.data != NULL) {
                 error = scn_at_find(journal, log->until, &at, &job->fault);
+                job->blamed = log->until;
                 *to_out = error == SCN_OK && at < *to_out ? at : *to_out;
         }
         /* Who names a beginning wants to be told that there is nothing of it; else the log begins where it begins. */
@@ -126,8 +127,7 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
 void scn_history_log(struct scn_history_job *job, struct scn_journal *journal, const struct scn_message_log *log)
 {
         struct scn_answers *answers = &job->answers;
-        uint64_t left =
-                log->limit == SCN_ABSENT || log->limit > LOG_TRANSACTIONS_MAX ? LOG_TRANSACTIONS_MAX : log->limit;
+        uint64_t left = log->limit == SCN_ABSENT || log->limit > SCN_SERVER_log_max ? SCN_SERVER_log_max : log->limit;
         scn_revision next;
         scn_revision to;
         struct part part = {.count = 0};

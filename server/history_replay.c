@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* What one replay may answer; the last answer says where to go on. */
-#define REPLAY_BYTES_MAX (64u << 20)
+#define REPLAY_BYTES_MAX SCN_SERVER_replay_bytes_max
 /* Of a node, in a document that forgets no removed key: so many that a replay is not refused for them. */
 #define PROPERTIES_WITH_PAST (1u << 26)
 
@@ -172,6 +172,7 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
                 error = scn_at_find(journal, replay->from, &telling->from, &job->fault);
         }
         if (error == SCN_OK && replay->to.data != NULL) {
+                job->blamed = replay->to;
                 error = scn_at_find(journal, replay->to, &telling->to, &job->fault);
         }
         if (error != SCN_OK) {
@@ -179,6 +180,9 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
         }
         if (telling->from > state.last_revision ||
                 (replay->merged && replay->to.data != NULL && telling->to > state.last_revision)) {
+                job->blamed = telling->from > state.last_revision ? replay->from : replay->to;
+                (void)snprintf(job->fault.text, sizeof job->fault.text, "the last revision is %llu",
+                        (unsigned long long)state.last_revision);
                 return SCN_E_FUTURE;
         }
         telling->to = telling->to < state.last_revision ? telling->to : state.last_revision;
@@ -194,6 +198,7 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
                         (unsigned long long)telling->from, (unsigned long long)telling->to);
                 return SCN_E_RANGE;
         }
+        job->blamed = replay->from;
         return SCN_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "server/restore_plan.h"
 #include "server/room_open.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Prepared so often while others edit; then they wait. */
@@ -24,6 +25,7 @@ struct scn_restore {
         struct scn_document *past; /* the ops borrow from it */
         struct scn_ops ops;
         struct scn_buffer summary;
+        struct scn_storage_fault fault; /* says more than the error */
 };
 
 struct restore_job {
@@ -76,6 +78,8 @@ static enum scn_error plan(struct restore_job *job, const struct scn_document *p
                 .top = restore->is_whole ? root : job->node,
         };
         if (scn_document_find_uid(restore->past, plan.top) == 0 || scn_document_find_uid(present, plan.top) == 0) {
+                (void)snprintf(job->fault.text, sizeof job->fault.text, "it was not there at revision %llu",
+                        (unsigned long long)restore->at);
                 return SCN_E_NO_NODE;
         }
         return scn_restore_plan(&plan, &restore->ops);
@@ -87,6 +91,8 @@ static enum scn_error prepare(struct restore_job *job, struct scn_journal *journ
         struct scn_document *present = NULL;
         enum scn_error error = scn_at_find(journal, job->at, &restore->at, &job->fault);
         if (error == SCN_OK && restore->at > restore->prepared_for) {
+                (void)snprintf(job->fault.text, sizeof job->fault.text, "the last revision is %llu",
+                        (unsigned long long)restore->prepared_for);
                 error = SCN_E_FUTURE;
         }
         if (error == SCN_OK) {
@@ -140,6 +146,7 @@ static void done_restore(struct scn_job *base)
         if (session != NULL) {
                 session->is_asking = false;
                 session->restore = job->restore;
+                session->restore->fault = job->fault;
                 job->restore = NULL;
                 scn_session_pump(session);
         }
@@ -185,6 +192,19 @@ static bool submit(struct scn_session *session, const struct scn_message_restore
         return true;
 }
 
+/* Where the past has no such revision the fault says which it has. */
+static const char *say(const struct scn_session *session, const struct scn_message_restore *message,
+        struct scn_said *said, enum scn_error error)
+{
+        const struct scn_restore *restore = session->restore;
+        const bool is_known = error == SCN_E_FUTURE || error == SCN_E_FOLDED || error == SCN_E_BEFORE_RETENTION ||
+                error == SCN_E_NO_NODE;
+        const bool has_text = restore != NULL && restore->error == error && is_known && restore->fault.text[0] != '\0';
+        const struct scn_message asked = {.kind = SCN_MESSAGE_restore, .as.restore = *message};
+        return scn_about_request(
+                said, &asked, error, has_text ? restore->fault.text : NULL, &session->server->options.limits);
+}
+
 static enum scn_restore_state refuse(struct scn_session *session, enum scn_error error, enum scn_error *error_out)
 {
         scn_restore_destroy(session->restore);
@@ -221,8 +241,8 @@ static bool begin(struct scn_session *session, bool is_whole)
         return restore != NULL;
 }
 
-enum scn_restore_state scn_restore_prepare(
-        struct scn_session *session, const struct scn_message_restore *message, enum scn_error *error_out)
+enum scn_restore_state scn_restore_prepare(struct scn_session *session, const struct scn_message_restore *message,
+        struct scn_said *said, const char **text_out, enum scn_error *error_out)
 {
         const struct scn_room *room = session->room;
         struct scn_uid node;
@@ -231,6 +251,7 @@ enum scn_restore_state scn_restore_prepare(
                 return SCN_RESTORE_WAITS;
         }
         if (session->restore != NULL && session->restore->error != SCN_OK) {
+                *text_out = say(session, message, said, session->restore->error);
                 return refuse(session, session->restore->error, error_out);
         }
         if (session->restore != NULL && session->restore->past != NULL &&
@@ -247,7 +268,11 @@ enum scn_restore_state scn_restore_prepare(
         if (error == SCN_OK && !submit(session, message, node)) {
                 error = SCN_E_NO_MEMORY;
         }
-        return error == SCN_OK ? SCN_RESTORE_WAITS : refuse(session, error, error_out);
+        if (error == SCN_OK) {
+                return SCN_RESTORE_WAITS;
+        }
+        *text_out = say(session, message, said, error);
+        return refuse(session, error, error_out);
 }
 
 /* --- Applying --- */

@@ -17,9 +17,10 @@ enum scn_restore_state {
         SCN_RESTORE_REFUSED, /* *error_out says why */
 };
 
-/* Prepares the restore at the head of the inbox as far as it can be now; called again and again, by a turn. */
-enum scn_restore_state scn_restore_prepare(
-        struct scn_session *session, const struct scn_message_restore *message, enum scn_error *error_out);
+/* Prepares the restore at the head of the inbox as far as it can be now; called again and again, by a turn. Where it is
+ * refused *text_out says why for people, and lives as long as `said`. */
+enum scn_restore_state scn_restore_prepare(struct scn_session *session, const struct scn_message_restore *message,
+        struct scn_said *said, const char **text_out, enum scn_error *error_out);
 /* NULL is allowed. */
 void scn_restore_destroy(struct scn_restore *restore);
 

@@ -49,6 +49,7 @@ struct client_job {
         bool is_known;
         struct scn_journal_page *page;
         enum scn_error error;
+        struct scn_storage_fault fault;
 };
 
 static void run_client(struct scn_job *job)
@@ -57,8 +58,8 @@ static void run_client(struct scn_job *job)
         asked->error =
                 scn_journal_find_client(asked->room->journal, asked->client, &asked->known, &asked->is_known, NULL);
         if (asked->error == SCN_OK && asked->is_number) {
-                asked->error =
-                        scn_journal_find_answer(asked->room->journal, asked->client, asked->number, &asked->page, NULL);
+                asked->error = scn_journal_find_answer(
+                        asked->room->journal, asked->client, asked->number, &asked->page, &asked->fault);
         }
 }
 
@@ -108,15 +109,16 @@ static void settle_repeat(struct scn_session *session, const struct client_job *
         const struct scn_journal_transaction *stored =
                 scn_journal_page_count(asked->page) == 1 ? scn_journal_page_get(asked->page, 0) : NULL;
         if (asked->error == SCN_E_FOLDED || asked->error == SCN_E_BEFORE_RETENTION) {
-                scn_answer_refused(session, asked->number, asked->error);
+                const char *text = asked->fault.text[0] != '\0' ? asked->fault.text : NULL;
+                scn_answer_refused(session, asked->number, asked->error, text);
         } else if (asked->error != SCN_OK) {
                 /* It may be stored, so it cannot be called refused. */
                 scn_session_end(session, asked->error, NULL);
         } else if (stored == NULL) {
-                scn_answer_refused(session, asked->number, SCN_E_NOT_APPLIED);
+                scn_answer_refused(session, asked->number, SCN_E_NOT_APPLIED, NULL);
         } else if (stored->content_hash.size != sizeof asked->hash ||
                 memcmp(stored->content_hash.data, &asked->hash, sizeof asked->hash) != 0) {
-                scn_answer_refused(session, asked->number, SCN_E_NUMBER_REUSED);
+                scn_answer_refused(session, asked->number, SCN_E_NUMBER_REUSED, NULL);
         } else {
                 scn_answer_stored(session, stored->answer);
         }
@@ -222,7 +224,10 @@ static void refuse_waiting(struct scn_room *room, enum scn_error error, const ch
                         continue; /* it has been told its last */
                 }
                 session->state = SCN_SESSION_KNOWN;
-                scn_session_fail(session, request, error, text);
+                struct scn_message asked;
+                scn_message_init(&asked, SCN_MESSAGE_open);
+                asked.as.open.document = room->name;
+                scn_session_fail_about(session, &asked, request, error, text);
                 scn_session_pump(session);
         }
 }
@@ -238,6 +243,8 @@ static bool take_opened(struct scn_room *room, const struct open_job *open)
         room->has_epoch = open->opened.has_epoch;
         room->epochs = open->opened.epochs;
         room->epochs_count = open->opened.epochs_count;
+        room->base = open->opened.state.base;
+        room->folded_to = open->opened.state.judged;
         room->last_time_us = open->opened.state.last_time_us;
         room->checkpoint_bytes = open->opened.state.checkpoint_bytes;
         room->gathered_bytes = open->opened.state.journal_bytes;
@@ -271,7 +278,8 @@ static void done_open(struct scn_job *job)
                                 (const char *)room->name.data, scn_error_text(open->error), open->fault.text);
                 }
                 room->state = SCN_ROOM_CLOSING;
-                refuse_waiting(room, open->error, open->fault.text[0] != '\0' ? open->fault.text : NULL);
+                const bool is_said = open->error != SCN_E_NO_DOCUMENT && open->fault.text[0] != '\0';
+                refuse_waiting(room, open->error, is_said ? open->fault.text : NULL);
         } else if (take_opened(room, open)) {
                 scn_room_greet(room);
         } else {
@@ -364,7 +372,12 @@ void scn_room_enter(struct scn_session *session, struct scn_slice name, bool cre
                         scn_session_fail(session, request, SCN_E_BUSY, no_memory_left);
                         return;
                 }
-                room = server->rooms_count < SCN_ROOMS_MAX ? create_room(server, name) : NULL;
+                if (server->rooms_count >= SCN_ROOMS_MAX) {
+                        session->state = SCN_SESSION_KNOWN;
+                        scn_session_fail(session, request, SCN_E_BUSY, "as many documents are open as there may be");
+                        return;
+                }
+                room = create_room(server, name);
         }
         if (room == NULL || (is_new && !submit_open(room, create))) {
                 session->state = SCN_SESSION_KNOWN;
@@ -494,9 +507,6 @@ void scn_room_tick(struct scn_room *room)
         const bool must_close = room->state == SCN_ROOM_CLOSING || room->is_broken || room->server->is_stopping;
         scn_view_drop_snapshots(room, false);
         scn_past_tick(room);
-        if (room->batch == NULL) {
-                scn_authors_trim(&room->authors);
-        }
         if (must_close) {
                 scn_room_cancel_checkpoint(room);
         } else {

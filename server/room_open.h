@@ -8,6 +8,7 @@
 
 #include "protocol/scene/document.h"
 #include "protocol/wire/ops.h"
+#include "server/limits.h"
 #include "storage/storage.h"
 
 struct scn_open_wish {
@@ -22,7 +23,7 @@ struct scn_open_wish {
 };
 
 /* Epochs of a document that are known while it is open: who comes back after more openings gets a snapshot. */
-#define SCN_EPOCHS_MAX 256u
+#define SCN_EPOCHS_MAX SCN_SERVER_epochs_max
 
 struct scn_opened_document {
         struct scn_journal *journal;

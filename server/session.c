@@ -214,7 +214,7 @@ static struct scn_slice text_of(const char *text)
 static struct scn_slice clean(const char *text, char room[SCN_SAID_BYTES_MAX])
 {
         struct scn_slice slice = text_of(text);
-        if (slice.size < SCN_SAID_BYTES_MAX && scn_utf8_is_valid(slice.data, slice.size)) {
+        if (slice.size <= SCN_SAID_BYTES_MAX && scn_utf8_is_valid(slice.data, slice.size)) {
                 return slice;
         }
         slice.size = slice.size < SCN_SAID_BYTES_MAX ? slice.size : SCN_SAID_BYTES_MAX;
@@ -239,7 +239,27 @@ static void send_failed(
 
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text)
 {
-        send_failed(session, request, error, text, false);
+        if (session->asked != NULL) {
+                scn_session_fail_about(session, session->asked, request, error, text);
+        } else {
+                send_failed(session, request, error, text, false);
+        }
+}
+
+void scn_session_fail_about(struct scn_session *session, const struct scn_message *message, uint64_t request,
+        enum scn_error error, const char *text)
+{
+        struct scn_said said;
+        const struct scn_limits *limits = &session->server->options.limits;
+        send_failed(session, request, error, scn_about_request(&said, message, error, text, limits), false);
+}
+
+void scn_session_fail_limit(
+        struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed)
+{
+        char text[160];
+        (void)snprintf(text, sizeof text, "%s, %s = %llu", scn_error_text(error), limit, (unsigned long long)allowed);
+        scn_session_fail(session, request, error, text);
 }
 
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text)
@@ -513,11 +533,20 @@ void scn_session_reject(
 void scn_session_answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
 {
         char text[128];
-        (void)snprintf(text, sizeof text, "%s%s%s: %s",
-                fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number),
-                fault->field == NULL ? "" : ".", fault->field == NULL ? "" : fault->field, scn_error_text(error));
-        if (fault->number == SCN_MESSAGE_edit && session->staged_first != NULL) {
-                session->torn_number = session->staged_number;
+        if (error == SCN_E_UNKNOWN_MESSAGE) {
+                (void)snprintf(text, sizeof text, "message %llu: %s", (unsigned long long)fault->number,
+                        scn_error_text(error));
+        } else {
+                (void)snprintf(text, sizeof text, "%s%s%s: %s",
+                        fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number),
+                        fault->field == NULL ? "" : ".", fault->field == NULL ? "" : fault->field,
+                        scn_error_text(error));
+        }
+        /* It may be the first of several parts: what follows under its number is not done either. */
+        if (fault->number == SCN_MESSAGE_edit) {
+                session->torn_number = session->staged_first != NULL ? session->staged_number
+                        : fault->request != SCN_ABSENT               ? fault->request
+                                                                     : 0;
                 scn_session_drop_staged(session);
         }
         if (session->state == SCN_SESSION_NEW) {
@@ -531,6 +560,15 @@ void scn_session_end_input(struct scn_session *session)
 {
         session->has_no_more_input = true;
         end_if_done(session);
+}
+
+static bool handle(struct scn_session *session, const struct scn_message *message)
+{
+        const struct scn_message *before = session->asked;
+        session->asked = message;
+        const bool is_done = scn_handle(session, message);
+        session->asked = before;
+        return is_done;
 }
 
 static void pump(struct scn_session *session)
@@ -551,7 +589,7 @@ static void pump(struct scn_session *session)
                         scn_message_decode(payload_of(head), SCN_RECEIVER_SERVER, &message, &fault);
                 if (error != SCN_OK) {
                         scn_session_answer_fault(session, error, &fault);
-                } else if (!scn_handle(session, &message)) {
+                } else if (!handle(session, &message)) {
                         /* While a document is being opened it is not known yet whether there will be turns. */
                         head->waits_for_turn = session->state == SCN_SESSION_OPEN && is_taken_by_turn(message.kind);
                         return;

@@ -8,6 +8,7 @@
 #include "server/at.h"
 #include "server/history_job.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct tag_job {
@@ -56,10 +57,17 @@ static void answer(struct scn_session *session, const struct tag_job *job)
         scn_pack_cstring(&packer, "name");
         scn_pack_text(&packer, job->tag.name);
         scn_history_pack(&packer, "rev", job->tag.revision);
-        scn_answers_fail(&answers, job->error);
-        scn_answers_add(&answers, &packer, false);
-        scn_answers_send(&answers, session,
-                job->error == SCN_E_FOLDED || job->error == SCN_E_BEFORE_RETENTION ? job->fault.text : NULL);
+        if (job->error != SCN_OK) {
+                struct scn_message asked;
+                scn_message_init(&asked, SCN_MESSAGE_tag);
+                asked.as.tag.name = job->tag.name;
+                asked.as.tag.rev = job->tag.revision;
+                scn_session_fail_about(session, &asked, job->request, job->error,
+                        job->error == SCN_E_FOLDED || job->error == SCN_E_BEFORE_RETENTION ? job->fault.text : NULL);
+        } else {
+                scn_answers_add(&answers, &packer, false);
+                scn_answers_send(&answers, session, NULL);
+        }
         scn_answers_finish(&answers);
         scn_buffer_finish(&body);
 }
@@ -121,7 +129,9 @@ bool scn_tag_ask(struct scn_session *session, const struct scn_message_tag *mess
         }
         const scn_revision revision = message->rev == SCN_ABSENT ? room->durable : message->rev;
         if (revision > room->durable) {
-                scn_session_fail(session, message->request, SCN_E_FUTURE, NULL);
+                char text[64];
+                (void)snprintf(text, sizeof text, "the last revision is %llu", (unsigned long long)room->durable);
+                scn_session_fail(session, message->request, SCN_E_FUTURE, text);
         } else {
                 submit(session, message, revision);
         }

@@ -10,6 +10,8 @@
 #include "server/restore.h"
 #include "server/undo.h"
 
+#include <stdio.h>
+
 /* A gesture goes on until an edit of another one. */
 static void note_gesture(const struct scn_taken *taken, scn_revision revision)
 {
@@ -65,11 +67,28 @@ static void go_on(struct scn_session *session)
         }
 }
 
-static void refuse_now(struct scn_session *session, uint64_t number, enum scn_error error)
+static void refuse_now(struct scn_session *session, uint64_t number, enum scn_error error, const char *text)
 {
-        scn_answer_refused(session, number, error);
+        scn_answer_refused(session, number, error, text);
         scn_session_pop(session);
         scn_session_pump(session);
+}
+
+/* What is wrong with a number, in words: which one comes next, or that the edit it names lacks a part. */
+static void refuse_number(struct scn_session *session, uint64_t number, enum scn_error error)
+{
+        char text[128];
+        if (error == SCN_E_RANGE) {
+                (void)snprintf(text, sizeof text, "number 0: the first one is 1");
+        } else if (error == SCN_E_GAP) {
+                (void)snprintf(text, sizeof text, "number %llu: the next one is %llu", (unsigned long long)number,
+                        (unsigned long long)session->last_number + 1);
+        } else {
+                error = SCN_E_GAP;
+                (void)snprintf(text, sizeof text, "number %llu: parts of an edit are missing: send all of it again",
+                        (unsigned long long)number);
+        }
+        refuse_now(session, number, error, text);
 }
 
 /* The number's place in the client's row: SCN_OK to go on, or why not; *is_repeat_out: at or below the last stored. */
@@ -145,14 +164,20 @@ static struct scn_digest chain_hash(const struct scn_session *session, struct sc
         return session->staged_first == NULL ? hashes[1] : scn_digest_bytes(both);
 }
 
+/* Whether one more part, be it the last, fits into an edit. If not the session ends. */
+static bool take_part(struct scn_session *session, struct scn_slice payload)
+{
+        const bool fits = session->staged_bytes + payload.size <= SCN_SERVER_edit_bytes_max;
+        if (!fits) {
+                scn_session_drop_staged(session);
+                scn_session_end(session, SCN_E_TOO_LARGE, "an edit in parts is larger than edit_bytes_max");
+        }
+        return fits;
+}
+
 /* A part that has more to come is only put aside. */
 static void stage_part(struct scn_session *session, uint64_t number, struct scn_slice payload)
 {
-        if (session->staged_bytes + payload.size > SCN_STAGED_BYTES_MAX) {
-                scn_session_drop_staged(session);
-                scn_session_end(session, SCN_E_TOO_LARGE, "an edit in parts exceeds its limit");
-                return;
-        }
         session->staged_hash = chain_hash(session, payload);
         session->staged_number = number;
         scn_session_stage(session);
@@ -222,8 +247,10 @@ static bool take_undo(
         enum scn_error error = SCN_OK;
         const enum scn_undo_state state = scn_undo_prepare(session, message, &error);
         if (state == SCN_UNDO_REFUSED) {
+                struct scn_said said;
                 scn_session_use_number(session, number);
-                refuse_now(session, number, error);
+                refuse_now(session, number, error,
+                        scn_about_request(&said, message, error, NULL, &session->server->options.limits));
                 return true;
         }
         /* What was prepared holds for the document before any edit of this batch. */
@@ -278,10 +305,12 @@ static bool take_restore(struct scn_batch *batch, struct scn_session *session,
         struct scn_refusal refusal;
         struct scn_slice summary;
         enum scn_error error = SCN_OK;
-        const enum scn_restore_state state = scn_restore_prepare(session, message, &error);
+        struct scn_said said;
+        const char *text = NULL;
+        const enum scn_restore_state state = scn_restore_prepare(session, message, &said, &text, &error);
         if (state == SCN_RESTORE_REFUSED) {
                 scn_session_use_number(session, message->number);
-                refuse_now(session, message->number, error);
+                refuse_now(session, message->number, error, text);
                 return true;
         }
         if (state == SCN_RESTORE_WAITS) {
@@ -337,10 +366,13 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         if (error != SCN_OK || is_torn(session, &message)) {
                 scn_session_drop_staged(session);
                 session->torn_number = is_part ? number : 0;
-                refuse_now(session, number, error != SCN_OK ? error : SCN_E_GAP);
+                refuse_number(session, number, error);
                 return true;
         }
         session->torn_number = 0;
+        if (!take_part(session, payload)) {
+                return true;
+        }
         if (is_part) {
                 stage_part(session, number, payload);
                 return true;
@@ -356,7 +388,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         if (!batch->room->has_epoch || batch->room->server->is_low) {
                 scn_session_use_number(session, number);
                 scn_session_drop_staged(session);
-                refuse_now(session, number, SCN_E_STORAGE_FULL);
+                struct scn_said said;
+                refuse_now(session, number, SCN_E_STORAGE_FULL,
+                        batch->room->server->is_low
+                                ? scn_about_reserve(&said, batch->room->server->options.reserve_bytes)
+                                : NULL);
                 return true;
         }
         if (message.kind == SCN_MESSAGE_restore) {

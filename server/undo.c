@@ -225,6 +225,7 @@ static enum scn_error begin(struct scn_session *session, struct scn_author *auth
                 return SCN_E_NO_MEMORY;
         }
         undo->author = author;
+        undo->records.bytes_max = scn_document_limits(session->room->document)->record_bytes_max;
         scn_buffer_init(&undo->summary, SCN_MESSAGE_BYTES_MAX / 2);
         session->undo = undo;
         return SCN_OK;

@@ -10,11 +10,15 @@
 
 #include <string.h>
 
-/* A field that an op of the step is about. */
+/* Stands for a node's lives in place of a field. */
+#define LIVES (SCN_FIELD_PROPERTY + 1u)
+
+/* A field that an op of the step is about; or a node that it adds. */
 struct link {
         struct scn_uid node;
-        uint32_t field; /* enum scn_field */
-        uint32_t life;  /* counted up where nodes come or go */
+        uint32_t field; /* enum scn_field, or LIVES */
+        uint32_t life;  /* the node's, within the step; of LIVES: 0 */
+        uint32_t added; /* LIVES: so often */
         struct scn_slice key;
         size_t op;               /* the first */
         struct scn_chain *chain; /* in the arena; NULL: it is alone so far */
@@ -24,6 +28,7 @@ struct linking {
         struct scn_ops *ops;
         struct link *links;
         size_t count, capacity;
+        bool has_lives;
         struct scn_index_map map; /* links */
 };
 
@@ -97,6 +102,27 @@ static bool link_field(struct linking *linking, const struct link *link)
         return attach(linking, link->op, first, false);
 }
 
+/* What is done to a node that is added has nothing to do with what was done to it before it went. */
+static bool begin_life(struct linking *linking, struct scn_uid node)
+{
+        const struct link link = {.node = node, .field = LIVES, .added = 1};
+        const uint32_t ref = scn_index_map_find(&linking->map, hash_of(&link), &link);
+        if (ref != SCN_INDEX_MAP_NONE) {
+                linking->links[ref].added++;
+                return true;
+        }
+        linking->has_lives = true;
+        return add_first(linking, &link);
+}
+
+static uint32_t life_of(const struct linking *linking, struct scn_uid node)
+{
+        const struct link link = {.node = node, .field = LIVES};
+        const uint32_t ref =
+                linking->has_lives ? scn_index_map_find(&linking->map, hash_of(&link), &link) : SCN_INDEX_MAP_NONE;
+        return ref == SCN_INDEX_MAP_NONE ? 0 : linking->links[ref].added;
+}
+
 static uint32_t fields_of(const struct scn_op *op)
 {
         switch (op->kind) {
@@ -119,16 +145,20 @@ static uint32_t fields_of(const struct scn_op *op)
 enum scn_error scn_undo_chains_link(struct scn_ops *ops, size_t first)
 {
         struct linking linking = {.ops = ops};
-        struct link link = {.life = 0};
         bool is_good = true;
         scn_index_map_init(&linking.map, &linking, hash_link, match_link);
         for (size_t i = first; i < ops->count && is_good; i++) {
                 const struct scn_op *op = &ops->ops[i];
                 const uint32_t fields = fields_of(op);
-                link.life += fields == 0;
-                link.node = op->node.uid;
-                link.key = op->kind == SCN_OP_SET ? op->key : (struct scn_slice){NULL, 0};
-                link.op = i;
+                struct link link = {
+                        .node = op->node.uid,
+                        .life = life_of(&linking, op->node.uid),
+                        .key = op->kind == SCN_OP_SET ? op->key : (struct scn_slice){NULL, 0},
+                        .op = i,
+                };
+                if (op->kind == SCN_OP_ADD) {
+                        is_good = begin_life(&linking, op->uid);
+                }
                 for (link.field = 0; link.field <= SCN_FIELD_PROPERTY && is_good; link.field++) {
                         is_good = (fields >> link.field & 1) == 0 || link_field(&linking, &link);
                 }

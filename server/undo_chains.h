@@ -9,8 +9,8 @@
 
 #include "protocol/wire/ops.h"
 
-/* Gives the ops from `first` on, which bring back one step, their chains (edit.h). A node that was added or removed
- * in between begins new ones. SCN_E_NO_MEMORY. */
+/* Gives the ops from `first` on, which bring back one step, their chains (edit.h). A node that is added in between
+ * begins new ones. SCN_E_NO_MEMORY. */
 SCN_NODISCARD enum scn_error scn_undo_chains_link(struct scn_ops *ops, size_t first);
 
 #endif

@@ -9,10 +9,11 @@
 #include "protocol/scene/change.h"
 #include "protocol/scene/document.h"
 #include "protocol/wire/pack.h"
+#include "server/limits.h"
 #include "storage/storage.h"
 
 /* So many skips are told one by one, the others counted. */
-#define SCN_UNDO_SKIPS_TOLD_MAX 100u
+#define SCN_UNDO_SKIPS_TOLD_MAX SCN_SERVER_undo_skips_max
 
 /* Who made a revision. */
 struct scn_undo_head {

@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records in memory for one request: of its steps as many as there is room for are done. What a redo has done to the
- * last of them comes in addition, one transaction at the most. */
-#define RECORD_BYTES_MAX (256u << 20)
-
 void scn_undo_records_finish(struct scn_undo_records *records)
 {
         for (size_t i = 0; i < records->pages_count; i++) {
@@ -88,7 +84,8 @@ static enum scn_error read_pages(struct scn_journal *journal, struct scn_undo_re
                         next = transaction->revision + 1;
                         if (is_of_step(transaction, author, wanted->step.first)) {
                                 error = read_transaction(journal, records, transaction->revision);
-                                error = error == SCN_OK && records->bytes > RECORD_BYTES_MAX ? SCN_E_TOO_LARGE : error;
+                                error = error == SCN_OK && records->bytes > records->bytes_max ? SCN_E_TOO_LARGE
+                                                                                               : error;
                         }
                 }
                 scn_journal_page_destroy(page);
@@ -222,7 +219,7 @@ static enum scn_error bring_back(struct scn_undo_records *records, struct scn_jo
         struct added added = {0};
         const size_t ops_first = records->ops.count;
         enum scn_error error = read_part(journal, records, wanted->by, wanted->step.first, part);
-        if (error == SCN_OK && records->bytes > RECORD_BYTES_MAX) {
+        if (error == SCN_OK && records->bytes > records->bytes_max) {
                 error = SCN_E_TOO_LARGE;
         }
         if (error == SCN_OK) {

@@ -25,7 +25,9 @@ struct scn_undo_records {
         struct scn_ops ops; /* they borrow from the pages */
         struct scn_journal_page **pages;
         size_t pages_count, pages_capacity;
-        uint64_t bytes; /* of all pages */
+        uint64_t bytes;     /* of all pages */
+        uint64_t bytes_max; /* of one request, for which as many of its steps are done as there is room for. What a redo
+                             * did to the last of them comes in addition, one transaction at the most */
 };
 
 void scn_undo_records_finish(struct scn_undo_records *records);

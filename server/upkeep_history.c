@@ -39,6 +39,7 @@ struct scn_history_upkeep {
         uint32_t windows, refuted;
         uint32_t transactions;
         uint64_t dropped;
+        struct scn_journal_state state; /* behind it */
         enum scn_error error;
         struct scn_storage_fault fault;
 };
@@ -77,6 +78,9 @@ static void run(struct scn_job *base)
         }
         if (upkeep->error == SCN_OK && upkeep->fold_before_us != INT64_MIN) {
                 upkeep->error = fold(upkeep, journal, &is_folded);
+        }
+        if (upkeep->error == SCN_OK) {
+                upkeep->error = scn_journal_state(journal, &upkeep->state, &upkeep->fault);
         }
         upkeep->is_done = is_folded && is_dropped;
         scn_journal_close(journal);
@@ -122,6 +126,20 @@ static void log_piece(const struct scn_history_upkeep *upkeep)
         }
 }
 
+/* For whoever asks what has become of the history. */
+static void note_piece(struct scn_room *room, const struct scn_history_upkeep *upkeep)
+{
+        room->counters.folded += upkeep->transactions;
+        room->counters.dropped += upkeep->dropped;
+        if (upkeep->transactions > 0) {
+                room->folded_us = room->server->options.utc_us(room->server->options.data);
+        }
+        if (upkeep->error == SCN_OK) {
+                room->base = upkeep->state.base;
+                room->folded_to = upkeep->state.judged;
+        }
+}
+
 static void done(struct scn_job *base)
 {
         struct scn_history_upkeep *upkeep = (struct scn_history_upkeep *)base;
@@ -129,6 +147,7 @@ static void done(struct scn_job *base)
         const uint64_t now_ms = scn_server_now_ms(room->server);
         upkeep->is_running = false;
         log_piece(upkeep);
+        note_piece(room, upkeep);
         /* What was made of the past is one of within what has been folded now, or of before what is kept. */
         if (upkeep->transactions > 0 || upkeep->dropped > 0) {
                 scn_past_drop(room);

@@ -455,7 +455,10 @@ static uint32_t mask_of(uint64_t asked)
 /* Milliseconds; 0: as soon as there is something. */
 static uint32_t interval_of(uint64_t rate)
 {
-        return rate == SCN_ABSENT || rate == 0 ? 0 : rate >= SCN_RATE_MAX ? 1 : SCN_RATE_MAX / (uint32_t)rate;
+        if (rate == SCN_ABSENT || rate == 0) {
+                return 0;
+        }
+        return rate >= SCN_SERVER_rate_max ? 1 : (SCN_SERVER_rate_max + (uint32_t)rate - 1) / (uint32_t)rate;
 }
 
 enum scn_error scn_view_start(struct scn_session *session, const struct scn_message_view *message)
@@ -466,7 +469,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         if (error != SCN_OK) {
                 return error;
         }
-        if (find_view(session, message->view) == NULL && session->views_count >= SCN_VIEWS_PER_SESSION_MAX) {
+        if (find_view(session, message->view) == NULL && session->views_count >= SCN_SERVER_views_max) {
                 return SCN_E_TOO_MANY_VIEWS;
         }
         const uint32_t mask = mask_of(message->mask);

@@ -164,8 +164,16 @@ static enum scn_error move_file(const struct scn_storage *storage, const struct 
         return sync_directories(storage, from->directory_fd, from->directory_fd, fault);
 }
 
+static bool is_file(const struct scn_storage *storage, const char *file)
+{
+        struct stat status;
+
+        return fstatat(storage->directory_fd, file, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+}
+
 /* Sees to it that nobody has the document open and that all of it is in one file, and notes its name there, if there
- * is one. What is damaged or not ours to open is left as it is. */
+ * is one. A file that is damaged or not ours to open is left as it is; what is no file stays where it is, for whoever
+ * has put it there. */
 static enum scn_error settle(const struct scn_storage *storage, const char *file, const struct scn_slice *name,
         struct scn_storage_fault *fault)
 {
@@ -175,7 +183,8 @@ static enum scn_error settle(const struct scn_storage *storage, const char *file
         if (!scn_storage_path_of(storage, file, path))
                 return scn_fault_set_errno(fault, ENAMETOOLONG, "open", file);
         enum scn_error error = scn_journal_open_on(path, SCN_DATABASE_EXCLUSIVE, NULL, &journal, fault);
-        if (error == SCN_E_CORRUPT || error == SCN_E_NOT_A_DOCUMENT || error == SCN_E_NEWER_FORMAT)
+        if (error == SCN_E_CORRUPT || (error == SCN_E_NOT_A_DOCUMENT && is_file(storage, file)) ||
+                error == SCN_E_NEWER_FORMAT)
                 return SCN_OK;
         if (error != SCN_OK)
                 return error;

@@ -381,18 +381,25 @@ static enum scn_error prepare_for_writing(struct scn_database *database, struct 
         return error == SCN_E_STORAGE_FULL ? SCN_OK : error;
 }
 
-static enum scn_error look_for(struct scn_database *database, struct scn_storage_fault *fault)
+/* A link in the data directory is no document: its file might be another document's, or be written by somebody else. A
+ * path that somebody names himself may be one. */
+static enum scn_error look_for(
+        struct scn_database *database, enum scn_database_kind kind, struct scn_storage_fault *fault)
 {
+        const bool follows = kind == SCN_DATABASE_READ_FOREIGN || kind == SCN_DATABASE_READ_STILL;
         struct stat status;
 
-        if (stat(database->path, &status) < 0) {
+        if ((follows ? stat(database->path, &status) : lstat(database->path, &status)) < 0) {
                 if (errno == ENOENT || errno == ENOTDIR)
                         return scn_fault_set(
                                 fault, SCN_E_NO_DOCUMENT, 0, errno, "there is no %s", scn_database_name(database));
                 return scn_fault_set_errno(fault, errno, "look for", scn_database_name(database));
         }
         if (!S_ISREG(status.st_mode))
-                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: not a file", scn_database_name(database));
+                return scn_fault_set(fault, SCN_E_NOT_A_DOCUMENT, 0, 0, "%s: %s", scn_database_name(database),
+                        S_ISLNK(status.st_mode)           ? "a symbolic link, which is not followed"
+                                : S_ISDIR(status.st_mode) ? "a directory, not a file"
+                                                          : "not a file");
         database->main = (struct scn_database_file){(uint64_t)status.st_dev, (uint64_t)status.st_ino};
         return SCN_OK;
 }
@@ -412,7 +419,7 @@ enum scn_error scn_database_open(struct scn_database *database, const char *path
         database->wal_due = database->wal_pages;
         if ((size_t)snprintf(database->path, sizeof database->path, "%s", path) >= sizeof database->path)
                 return scn_fault_set_errno(fault, ENAMETOOLONG, "open", path);
-        enum scn_error error = look_for(database, fault);
+        enum scn_error error = look_for(database, kind, fault);
         if (error != SCN_OK)
                 return error;
 

@@ -28,6 +28,7 @@ struct slot {
         uint8_t *detail; /* owned bytes of the failure's */
         scn_revision rev;
         bool is_unchanged;
+        uint64_t number; /* of the line in the input, from 1 */
 };
 
 struct apply;
@@ -41,10 +42,12 @@ struct ticket {
 struct apply {
         struct scn_ctl *ctl;
         int fd;
-        bool is_ended; /* the input */
+        const char *path; /* for people */
+        bool is_ended;    /* the input */
         struct scn_buffer input;
         size_t at;       /* what of it is done */
         size_t searched; /* up to here there is no line's end */
+        uint64_t number; /* lines of the input read, also empty ones */
         uint64_t lines;  /* read */
         uint64_t printed;
         struct slot *slots; /* line n in slot n % UNDER_WAY_MAX */
@@ -57,7 +60,9 @@ static void print_slot(struct apply *apply, const struct slot *slot)
 {
         struct scn_ctl *ctl = apply->ctl;
         if (slot->is_refused) {
+                ctl->input_line = slot->number;
                 scn_ctl_fail(ctl, &slot->failure);
+                ctl->input_line = 0;
                 ctl->is_done = false; /* the others go on */
         } else if (ctl->is_json) {
                 scn_ctl_begin_line(ctl);
@@ -105,7 +110,8 @@ static void on_result(struct scn_client *client, const struct scn_result *result
         const struct ticket *ticket = data;
         struct slot *slot = &ticket->apply->slots[ticket->line % UNDER_WAY_MAX];
         (void)client;
-        *slot = (struct slot){.is_ready = true, .rev = result->rev, .is_unchanged = result->is_unchanged};
+        *slot = (struct slot){
+                .is_ready = true, .rev = result->rev, .is_unchanged = result->is_unchanged, .number = slot->number};
         if (result->failure != NULL) {
                 slot->is_refused = true;
                 slot->failure = *result->failure;
@@ -118,7 +124,7 @@ static void on_result(struct scn_client *client, const struct scn_result *result
 
 static void refuse_line(struct slot *slot, enum scn_error error, uint32_t op, const char *problem)
 {
-        *slot = (struct slot){.is_ready = true, .is_refused = true};
+        *slot = (struct slot){.is_ready = true, .is_refused = true, .number = slot->number};
         (void)snprintf(slot->failure.code, sizeof slot->failure.code, "%s", scn_error_code(error));
         (void)snprintf(slot->failure.text, sizeof slot->failure.text, "%s", problem);
         slot->failure.has_op = op != UINT32_MAX;
@@ -132,7 +138,7 @@ static void take_line(struct apply *apply, struct scn_slice line)
         struct ticket *ticket = &apply->tickets[apply->lines % UNDER_WAY_MAX];
         struct slot *slot = &apply->slots[apply->lines % UNDER_WAY_MAX];
         *ticket = (struct ticket){apply, apply->lines};
-        *slot = (struct slot){.is_ready = false};
+        *slot = (struct slot){.is_ready = false, .number = apply->number};
         apply->lines++;
         struct scn_draft *draft = scn_draft_create(apply->ctl->client, NULL);
         if (draft == NULL) {
@@ -180,6 +186,7 @@ static void take_lines(struct apply *apply)
                 end = end != NULL ? end : apply->input.data + apply->input.size;
                 const struct scn_slice line = {begin, (uint32_t)(end - begin)};
                 apply->at = (size_t)(end - apply->input.data) + 1;
+                apply->number++;
                 if (!is_blank(line)) {
                         take_line(apply, line);
                 }
@@ -193,7 +200,7 @@ static void fail_input(struct apply *apply, const char *why)
 {
         struct scn_failure failure = {.has_op = false};
         (void)snprintf(failure.code, sizeof failure.code, "not_readable");
-        (void)snprintf(failure.text, sizeof failure.text, "the input cannot be read: %s", why);
+        (void)snprintf(failure.text, sizeof failure.text, "%.200s: cannot be read: %s", apply->path, why);
         scn_ctl_fail(apply->ctl, &failure);
         apply->is_ended = true;
 }
@@ -261,6 +268,7 @@ int scn_ctl_run_apply(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         struct apply apply = {.ctl = ctl, .fd = STDIN_FILENO};
         const char *path = arguments->values_count > 1 ? arguments->values[1] : "-";
         int code = SCN_CTL_REFUSED;
+        apply.path = strcmp(path, "-") == 0 ? "standard input" : path;
         if (strcmp(path, "-") != 0) {
                 apply.fd = open(path, O_RDONLY | O_CLOEXEC);
         }

@@ -88,7 +88,7 @@ static void on_blame(struct scn_client *client, const struct scn_answer *answer,
 int scn_ctl_run_blame(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct scn_target node;
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &node)) {
+        if (!scn_ctl_read_node(ctl, "NODE", arguments->values[1], &node)) {
                 return SCN_CTL_USAGE;
         }
         if (!scn_ctl_open(ctl, arguments->values[0])) {

@@ -37,7 +37,7 @@ int scn_ctl_run_digest(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 {
         struct scn_request request = SCN_REQUEST_INIT;
         request.at = arguments->options[SCN_CTL_OPTION_at];
-        if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, arguments->values[1], &request.node)) ||
+        if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, "NODE", arguments->values[1], &request.node)) ||
                 !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
@@ -93,6 +93,7 @@ int scn_ctl_run_verify(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 {
         for (unsigned i = 0; i < arguments->values_count; i++) {
                 struct verification verification = {ctl, arguments->values[i]};
+                ctl->hint = scn_ctl_is_file(arguments->values[i]) ? "" : NULL;
                 if (scn_ctl_is_file(arguments->values[i])) {
                         scn_ctl_verify_file(ctl, arguments->values[i]);
                         continue;

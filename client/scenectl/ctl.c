@@ -6,6 +6,7 @@
 #include "client/scenectl/ctl.h"
 
 #include "protocol/base/uid.h"
+#include "protocol/wire/pack.h"
 
 #include <pwd.h>
 #include <stdarg.h>
@@ -16,6 +17,10 @@
 #include <unistd.h>
 
 #define AGENT_BYTES 64
+/* In the results of an edit. */
+#define RESULT_FLAGS 3u
+#define RESULT_WENT_LAST 2u
+#define RESULT_LOSSY 4u
 #define LINE_BYTES_MAX ((size_t)1 << 30)
 
 void scn_ctl_init(struct scn_ctl *ctl)
@@ -64,6 +69,27 @@ static void put_detail(struct scn_ctl *ctl, const struct scn_failure *failure)
         scn_ctl_close_bracket(ctl, "}");
 }
 
+/* What one may do next, where that is always the same. */
+static void print_hint(const struct scn_ctl *ctl, const char *code)
+{
+        static const struct {
+                const char *code;
+                const char *hint;
+        } hints[] = {
+                {"no_document", "scenectl ls names the documents; scenectl create makes one"},
+                {"no_tag", "scenectl tag DOCUMENT --list names the tags"},
+                {"no_session", "scenectl who names the sessions"},
+                {"no_connection", "is scened running there? --server or SCENED_SERVER says where to look"},
+                {"nothing_to_undo", "whose steps is said by --as; scenectl log DOCUMENT names them"},
+        };
+        for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+                const char *hint = ctl->hint != NULL ? ctl->hint : hints[i].hint;
+                if (strcmp(hints[i].code, code) == 0 && hint[0] != '\0') {
+                        (void)fprintf(stderr, "  %s\n", hint);
+                }
+        }
+}
+
 /* What; and on a second line, if there is something to say: at which op, about which node, what was in the way. */
 static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *failure)
 {
@@ -73,6 +99,10 @@ static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *fa
         memcpy(text, failure->text, sizeof text);
         scn_ctl_clean(text);
         (void)fprintf(stderr, "scenectl: %s: %s", failure->code, text);
+        if (ctl->input_line > 0) {
+                (void)fprintf(stderr, "%sline %llu", between, (unsigned long long)ctl->input_line);
+                between = ", ";
+        }
         if (failure->has_op) {
                 (void)fprintf(stderr, "%sop %u", between, failure->op);
                 between = ", ";
@@ -90,6 +120,7 @@ static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *fa
                 (void)fprintf(stderr, "%s%.*s", between, (int)ctl->line.size, (const char *)ctl->line.data);
         }
         (void)fprintf(stderr, "\n");
+        print_hint(ctl, failure->code);
 }
 
 static void print_failure(struct scn_ctl *ctl, const struct scn_failure *failure)
@@ -120,6 +151,10 @@ static void print_failure(struct scn_ctl *ctl, const struct scn_failure *failure
                 scn_ctl_key(ctl, "detail");
                 put_detail(ctl, failure);
         }
+        if (ctl->input_line > 0) {
+                scn_ctl_key(ctl, "line");
+                scn_json_put_uint(&ctl->json, ctl->input_line);
+        }
         scn_ctl_end_line(ctl);
         scn_ctl_flush(ctl);
 }
@@ -142,6 +177,10 @@ void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure)
         const bool is_offline = strcmp(failure->code, "disconnected") == 0 || strcmp(failure->code, "timeout") == 0;
         if (strcmp(failure->code, "cancelled") == 0) {
                 return; /* we gave up, and have said so */
+        }
+        /* What ends the connection ends what was asked on it, too: that is one thing to tell. */
+        if (ctl->has_ended && strcmp(failure->code, ctl->reason.code) == 0) {
+                return;
         }
         ctl->has_tolerated = ctl->tolerates != NULL && strcmp(failure->code, ctl->tolerates) == 0;
         if (!ctl->has_tolerated) {
@@ -220,6 +259,7 @@ static void on_state(
         }
         if (state == SCN_CLIENT_ENDED && failure != NULL) {
                 scn_ctl_fail(ctl, failure);
+                ctl->has_ended = true;
         }
 }
 
@@ -242,7 +282,7 @@ static bool make_client(struct scn_ctl *ctl, const char *document)
         }
         error = scn_socket_create(ctl->client, ctl->server, &ctl->socket);
         if (error == SCN_E_RANGE) {
-                (void)scn_ctl_misuse(ctl, "'%s' is no address: HOST:PORT or unix:PATH", ctl->server);
+                (void)scn_ctl_misuse(ctl, "--server: '%s' is no address: HOST:PORT or unix:PATH", ctl->server);
         } else if (error != SCN_OK) {
                 (void)scn_ctl_refuse(ctl, error);
         }
@@ -252,6 +292,7 @@ static bool make_client(struct scn_ctl *ctl, const char *document)
 bool scn_ctl_open(struct scn_ctl *ctl, const char *document)
 {
         scn_ctl_close(ctl);
+        ctl->has_ended = false;
         if (!make_client(ctl, document)) {
                 return false;
         }
@@ -307,6 +348,37 @@ void scn_ctl_on_done(struct scn_client *client, const struct scn_answer *answer,
         }
 }
 
+/* The flags that the results of an edit have, all together (PROTOCOL §5). */
+static uint64_t flags_of(struct scn_slice results)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(results);
+        uint64_t flags = 0;
+        for (uint32_t left = results.data == NULL ? 0 : scn_unpack_array(&unpacker); left > 0; left--) {
+                for (uint32_t members = scn_unpack_map(&unpacker); members > 0; members--) {
+                        if (scn_unpack_uint(&unpacker, UINT32_MAX) == RESULT_FLAGS) {
+                                flags |= scn_unpack_uint(&unpacker, UINT32_MAX);
+                        } else {
+                                (void)scn_unpack_raw(&unpacker);
+                        }
+                        if (unpacker.error != SCN_OK) {
+                                return 0;
+                        }
+                }
+        }
+        return flags;
+}
+
+void scn_ctl_print_otherwise(const struct scn_result *result)
+{
+        const uint64_t flags = flags_of(result->results);
+        if ((flags & RESULT_WENT_LAST) != 0) {
+                scn_ctl_print("note: there is no such place: it went last\n");
+        }
+        if ((flags & RESULT_LOSSY) != 0) {
+                scn_ctl_print("note: shear was given up\n");
+        }
+}
+
 static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
 {
         if (!ctl->is_json) {
@@ -317,6 +389,7 @@ static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
                         scn_ctl_print_members(result->summary, ", ");
                 }
                 scn_ctl_print("\n");
+                scn_ctl_print_otherwise(result);
                 return;
         }
         scn_ctl_begin_line(ctl);

@@ -122,6 +122,9 @@ struct scn_ctl {
         bool wants_comma;
         uint64_t offline_since_ms;
         struct scn_failure reason; /* why the connection was lost last */
+        bool has_ended;            /* ... and for good, which was printed */
+        uint64_t input_line;       /* that a failure is about, from 1; 0: none */
+        const char *hint;          /* instead of what is always said to a failure's code ("": nothing); NULL: that */
 };
 
 void scn_ctl_init(struct scn_ctl *ctl);
@@ -151,22 +154,27 @@ uint64_t scn_ctl_now_ms(void);
 
 /* The callback of a command whose answer needs no printing but its success; data: the scn_ctl. */
 void scn_ctl_on_done(struct scn_client *client, const struct scn_answer *answer, void *data);
+/* For people: what was done otherwise than it was asked for. */
+void scn_ctl_print_otherwise(const struct scn_result *result);
 /* The callback of an edit; data: the scn_ctl. */
 void scn_ctl_on_edited(struct scn_client *client, const struct scn_result *result, void *data);
 
-/* --- Reading arguments; each prints what is wrong and says false --- */
+/* --- Reading arguments: each prints what is wrong with which (`what`, as --help calls it) and says false --- */
 
 /* UUID or path. */
-bool scn_ctl_read_node(struct scn_ctl *ctl, const char *text, struct scn_target *target_out);
-bool scn_ctl_read_uid(struct scn_ctl *ctl, const char *text, struct scn_uid *uid_out);
-bool scn_ctl_read_number(struct scn_ctl *ctl, const char *text, uint64_t max, uint64_t *number_out);
+bool scn_ctl_read_node(struct scn_ctl *ctl, const char *what, const char *text, struct scn_target *target_out);
+bool scn_ctl_read_uid(struct scn_ctl *ctl, const char *what, const char *text, struct scn_uid *uid_out);
+bool scn_ctl_read_number(struct scn_ctl *ctl, const char *what, const char *text, uint64_t max, uint64_t *number_out);
 /* Numbers with commas. */
-bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *text, uint32_t count, float *floats_out);
+bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *what, const char *text, uint32_t count, float *floats_out);
+/* That of --mask. */
 bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out);
+/* Prints the names of a mask's channels, with this between them. */
+void scn_ctl_print_mask(uint32_t mask, const char *between);
 /* Nodes from a command's second argument on; owned by the caller; NULL: that failed, and was said. */
 struct scn_target *scn_ctl_read_nodes(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments);
 /* JSON into a buffer as msgpack; JSON's null gives no bytes at all. */
-bool scn_ctl_read_value(struct scn_ctl *ctl, const char *text, struct scn_buffer *buffer);
+bool scn_ctl_read_value(struct scn_ctl *ctl, const char *what, const char *text, struct scn_buffer *buffer);
 
 /* --- Printing --- */
 

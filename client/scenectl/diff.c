@@ -174,7 +174,7 @@ int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         struct diff diff = {.ctl = ctl, .options = SCN_REPLAY_OPTIONS_INIT};
         const char *node = arguments->options[SCN_CTL_OPTION_node];
         const char *mask = arguments->options[SCN_CTL_OPTION_mask];
-        if ((node != NULL && !scn_ctl_read_node(ctl, node, &diff.options.root)) ||
+        if ((node != NULL && !scn_ctl_read_node(ctl, "--node", node, &diff.options.root)) ||
                 (mask != NULL && !scn_ctl_read_mask(ctl, mask, &diff.options.mask))) {
                 return SCN_CTL_USAGE;
         }

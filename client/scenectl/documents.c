@@ -6,6 +6,7 @@
 #include "client/scenectl/ctl.h"
 #include "protocol/wire/pack.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- ls --- */
@@ -71,6 +72,7 @@ int scn_ctl_run_delete(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
 
 int scn_ctl_run_undelete(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
+        ctl->hint = "a document that was deleted stays there for 30 days";
         return manage(ctl, "undelete", arguments->values[0], NULL);
 }
 
@@ -109,6 +111,7 @@ int scn_ctl_run_info(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
 struct who {
         struct scn_ctl *ctl;
         const char *document; /* NULL: all */
+        bool is_there;        /* somebody has it open, or it is listed */
 };
 
 /* Whether a session's map says that it has this document open. */
@@ -141,23 +144,52 @@ static void print_session(struct scn_ctl *ctl, struct scn_slice map)
         }
 }
 
+/* Nobody has it open: that is no answer about a document that is not there. */
+static void on_listed(struct scn_client *client, const struct scn_answer *answer, void *data)
+{
+        struct who *who = data;
+        struct scn_slice name;
+        size_t at = 0;
+        while (answer->failure == NULL && scn_answer_document(answer, &at, &name)) {
+                who->is_there = who->is_there ||
+                        (name.size == strlen(who->document) && memcmp(name.data, who->document, name.size) == 0);
+        }
+        if (answer->failure == NULL && !answer->has_more && !who->is_there) {
+                struct scn_failure failure = {.code = "no_document"};
+                (void)snprintf(
+                        failure.text, sizeof failure.text, "document %.200s: no document has this name", who->document);
+                scn_ctl_fail(who->ctl, &failure);
+                return;
+        }
+        scn_ctl_on_done(client, answer, who->ctl);
+}
+
 static void on_who(struct scn_client *client, const struct scn_answer *answer, void *data)
 {
-        const struct who *who = data;
+        struct who *who = data;
         struct scn_unpacker unpacker = scn_unpacker_from(answer->body);
         const uint32_t count = answer->failure != NULL ? 0 : scn_unpack_array(&unpacker);
         for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
                 const struct scn_slice session = scn_unpack_raw(&unpacker);
                 if (unpacker.error == SCN_OK && (who->document == NULL || has_document(session, who->document))) {
                         print_session(who->ctl, session);
+                        who->is_there = true;
                 }
+        }
+        const bool is_last = answer->failure == NULL && !answer->has_more;
+        if (is_last && who->document != NULL && !who->is_there) {
+                const enum scn_error error = scn_client_documents(client, on_listed, who);
+                if (error != SCN_OK) {
+                        (void)scn_ctl_refuse(who->ctl, error);
+                }
+                return;
         }
         scn_ctl_on_done(client, answer, who->ctl);
 }
 
 int scn_ctl_run_who(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
-        struct who who = {ctl, arguments->values_count > 0 ? arguments->values[0] : NULL};
+        struct who who = {.ctl = ctl, .document = arguments->values_count > 0 ? arguments->values[0] : NULL};
         if (!scn_ctl_open(ctl, NULL)) {
                 return ctl->code;
         }
@@ -168,7 +200,8 @@ int scn_ctl_run_who(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
 int scn_ctl_run_kick(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         uint64_t session;
-        if (!scn_ctl_read_number(ctl, arguments->values[0], SCN_REVISION_MAX, &session) || !scn_ctl_open(ctl, NULL)) {
+        if (!scn_ctl_read_number(ctl, "SESSION", arguments->values[0], SCN_REVISION_MAX, &session) ||
+                !scn_ctl_open(ctl, NULL)) {
                 return ctl->code;
         }
         const enum scn_error error = scn_client_kick(ctl->client, session, scn_ctl_on_done, ctl);

@@ -4,6 +4,7 @@
 /* add, move, rm, transform, rename-node, set, unset: edits of one op. */
 
 #include "client/scenectl/ctl.h"
+#include "protocol/base/uid.h"
 
 #include <string.h>
 
@@ -39,18 +40,18 @@ static bool read_position(
         uint64_t number = 0;
         *position_out = (struct scn_position){.kind = SCN_POSITION_UNSAID};
         if (index != NULL && after != NULL) {
-                (void)scn_ctl_misuse(ctl, "either --index or --after");
+                (void)scn_ctl_misuse(ctl, "--index and --after both say where: give one of them");
                 return false;
         }
         if (index != NULL) {
                 position_out->kind = SCN_POSITION_INDEX;
-                if (!scn_ctl_read_number(ctl, index, UINT32_MAX, &number)) {
+                if (!scn_ctl_read_number(ctl, "--index", index, UINT32_MAX, &number)) {
                         return false;
                 }
                 position_out->index = (uint32_t)number;
         } else if (after != NULL) {
                 position_out->kind = SCN_POSITION_AFTER;
-                return scn_ctl_read_node(ctl, after, &position_out->after);
+                return scn_ctl_read_node(ctl, "--after", after, &position_out->after);
         }
         return true;
 }
@@ -70,9 +71,9 @@ static bool read_trs(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         trs->t = t != NULL ? trs->values.t : NULL;
         trs->r = r != NULL ? trs->values.r : NULL;
         trs->s = s != NULL ? trs->values.s : NULL;
-        return (t == NULL || scn_ctl_read_floats(ctl, t, 3, trs->values.t)) &&
-                (r == NULL || scn_ctl_read_floats(ctl, r, 4, trs->values.r)) &&
-                (s == NULL || scn_ctl_read_floats(ctl, s, 3, trs->values.s));
+        return (t == NULL || scn_ctl_read_floats(ctl, "--translation", t, 3, trs->values.t)) &&
+                (r == NULL || scn_ctl_read_floats(ctl, "--rotation", r, 4, trs->values.r)) &&
+                (s == NULL || scn_ctl_read_floats(ctl, "--scale", s, 3, trs->values.s));
 }
 
 /* --- add --- */
@@ -84,13 +85,13 @@ static enum scn_error add_property(struct scn_ctl *ctl, struct scn_draft *draft,
         const char *equals = strchr(set, '=');
         struct scn_buffer value;
         if (equals == NULL || equals == set || (size_t)(equals - set) >= sizeof key) {
-                (void)scn_ctl_misuse(ctl, "'%s' is not KEY=JSON", set);
+                (void)scn_ctl_misuse(ctl, "--set: '%s' is not KEY=JSON", set);
                 return SCN_E_BAD_OP;
         }
         memcpy(key, set, (size_t)(equals - set));
         key[equals - set] = '\0';
         scn_buffer_init(&value, VALUE_BYTES_MAX);
-        enum scn_error error = scn_ctl_read_value(ctl, equals + 1, &value) ? SCN_OK : SCN_E_BAD_OP;
+        enum scn_error error = scn_ctl_read_value(ctl, "--set", equals + 1, &value) ? SCN_OK : SCN_E_BAD_OP;
         if (error == SCN_OK && value.size > 0) {
                 error = scn_draft_set(
                         draft, SCN_BY_UID(uid), key, (struct scn_slice){value.data, (uint32_t)value.size});
@@ -103,6 +104,7 @@ static enum scn_error add_property(struct scn_ctl *ctl, struct scn_draft *draft,
 struct addition {
         struct scn_ctl *ctl;
         struct scn_uid uid;
+        bool is_chosen; /* the uid stood on the command line */
 };
 
 static void on_added(struct scn_client *client, const struct scn_result *result, void *data)
@@ -110,7 +112,14 @@ static void on_added(struct scn_client *client, const struct scn_result *result,
         const struct addition *addition = data;
         struct scn_ctl *ctl = addition->ctl;
         if (result->failure != NULL) {
-                scn_ctl_on_edited(client, result, ctl);
+                struct scn_failure failure = *result->failure;
+                struct scn_result refused = *result;
+                /* Of a node that was not made nobody knows the uid, unless he chose it. */
+                if (!addition->is_chosen && scn_uid_equal(failure.node, addition->uid)) {
+                        failure.node = (struct scn_uid){{0}};
+                }
+                refused.failure = &failure;
+                scn_ctl_on_edited(client, &refused, ctl);
                 return;
         }
         if (ctl->is_json) {
@@ -124,6 +133,7 @@ static void on_added(struct scn_client *client, const struct scn_result *result,
                 scn_ctl_print("revision %llu  ", (unsigned long long)result->rev);
                 scn_ctl_print_uid(addition->uid);
                 scn_ctl_print("\n");
+                scn_ctl_print_otherwise(result);
         }
         scn_ctl_done(ctl);
 }
@@ -134,11 +144,12 @@ int scn_ctl_run_add(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
         struct addition addition = {.ctl = ctl};
         struct trs trs;
         const char *uid = arguments->options[SCN_CTL_OPTION_uid];
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &params.parent) ||
+        if (!scn_ctl_read_node(ctl, "PARENT", arguments->values[1], &params.parent) ||
                 !read_position(ctl, arguments, &params.position) || !read_trs(ctl, arguments, &trs) ||
-                (uid != NULL && !scn_ctl_read_uid(ctl, uid, &params.uid))) {
+                (uid != NULL && !scn_ctl_read_uid(ctl, "--uid", uid, &params.uid))) {
                 return SCN_CTL_USAGE;
         }
+        addition.is_chosen = uid != NULL;
         params.name = arguments->values[2];
         params.t = trs.t;
         params.r = trs.r;
@@ -168,13 +179,14 @@ int scn_ctl_run_move(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         struct scn_target parent;
         struct scn_position position;
         const char *keep = arguments->options[SCN_CTL_OPTION_keep];
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &node) ||
-                !scn_ctl_read_node(ctl, arguments->values[2], &parent) || !read_position(ctl, arguments, &position)) {
+        if (!scn_ctl_read_node(ctl, "NODE", arguments->values[1], &node) ||
+                !scn_ctl_read_node(ctl, "PARENT", arguments->values[2], &parent) ||
+                !read_position(ctl, arguments, &position)) {
                 return SCN_CTL_USAGE;
         }
         const bool keeps_world = keep != NULL && strcmp(keep, "world") == 0;
         if (keep != NULL && !keeps_world && strcmp(keep, "local") != 0) {
-                return scn_ctl_misuse(ctl, "--keep local or --keep world, not '%s'", keep);
+                return scn_ctl_misuse(ctl, "--keep: '%s' is neither local nor world", keep);
         }
         struct scn_draft *draft = begin(ctl, arguments);
         if (draft == NULL) {
@@ -188,7 +200,7 @@ int scn_ctl_run_move(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
 int scn_ctl_run_rm(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct scn_target node;
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &node)) {
+        if (!scn_ctl_read_node(ctl, "NODE", arguments->values[1], &node)) {
                 return SCN_CTL_USAGE;
         }
         struct scn_draft *draft = begin(ctl, arguments);
@@ -199,11 +211,12 @@ int scn_ctl_run_transform(struct scn_ctl *ctl, const struct scn_ctl_arguments *a
 {
         struct scn_target node;
         struct trs trs;
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &node) || !read_trs(ctl, arguments, &trs)) {
+        if (!scn_ctl_read_node(ctl, "NODE", arguments->values[1], &node) || !read_trs(ctl, arguments, &trs)) {
                 return SCN_CTL_USAGE;
         }
         if (trs.t == NULL && trs.r == NULL && trs.s == NULL) {
-                return scn_ctl_misuse(ctl, "--translation, --rotation or --scale is missing");
+                return scn_ctl_misuse(
+                        ctl, "transform: nothing is to be set: give --translation, --rotation or --scale");
         }
         struct scn_draft *draft = begin(ctl, arguments);
         return draft == NULL ? ctl->code : submit(ctl, draft, scn_draft_transform(draft, node, trs.t, trs.r, trs.s));
@@ -214,7 +227,7 @@ int scn_ctl_run_transform(struct scn_ctl *ctl, const struct scn_ctl_arguments *a
 int scn_ctl_run_rename_node(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct scn_target node;
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &node)) {
+        if (!scn_ctl_read_node(ctl, "NODE", arguments->values[1], &node)) {
                 return SCN_CTL_USAGE;
         }
         struct scn_draft *draft = begin(ctl, arguments);
@@ -224,7 +237,7 @@ int scn_ctl_run_rename_node(struct scn_ctl *ctl, const struct scn_ctl_arguments 
 static int set(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments, struct scn_slice value)
 {
         struct scn_target node;
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &node)) {
+        if (!scn_ctl_read_node(ctl, "NODE", arguments->values[1], &node)) {
                 return SCN_CTL_USAGE;
         }
         struct scn_draft *draft = begin(ctl, arguments);
@@ -236,7 +249,7 @@ int scn_ctl_run_set(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
         struct scn_buffer value;
         scn_buffer_init(&value, VALUE_BYTES_MAX);
         int code = SCN_CTL_USAGE;
-        if (scn_ctl_read_value(ctl, arguments->values[3], &value)) {
+        if (scn_ctl_read_value(ctl, "JSON", arguments->values[3], &value)) {
                 code = set(
                         ctl, arguments, (struct scn_slice){value.size > 0 ? value.data : NULL, (uint32_t)value.size});
         }

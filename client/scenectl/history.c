@@ -15,13 +15,13 @@ static bool read_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
 {
         const char *step = arguments->options[SCN_CTL_OPTION_step];
         uint64_t count = 1;
-        if (arguments->values_count > 1 && !scn_ctl_read_number(ctl, arguments->values[1], UINT32_MAX, &count)) {
+        if (arguments->values_count > 1 && !scn_ctl_read_number(ctl, "N", arguments->values[1], UINT32_MAX, &count)) {
                 return false;
         }
         undo->count = (uint32_t)count;
         undo->force = arguments->options[SCN_CTL_OPTION_force] != NULL;
         undo->is_dry = arguments->options[SCN_CTL_OPTION_dry_run] != NULL;
-        return step == NULL || scn_ctl_read_number(ctl, step, SCN_REVISION_MAX, &undo->step);
+        return step == NULL || scn_ctl_read_number(ctl, "--step", step, SCN_REVISION_MAX, &undo->step);
 }
 
 /* The step that cannot be taken back is used up: how to have it all the same. */
@@ -60,7 +60,8 @@ int scn_ctl_run_restore(struct scn_ctl *ctl, const struct scn_ctl_arguments *arg
 {
         struct scn_target node = {.path = NULL};
         const char *text = arguments->options[SCN_CTL_OPTION_node];
-        if ((text != NULL && !scn_ctl_read_node(ctl, text, &node)) || !scn_ctl_open(ctl, arguments->values[0])) {
+        if ((text != NULL && !scn_ctl_read_node(ctl, "--node", text, &node)) ||
+                !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
         const enum scn_error error =
@@ -189,11 +190,11 @@ int scn_ctl_run_log(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
         const char *to = arguments->options[SCN_CTL_OPTION_to];
         const char *limit = arguments->options[SCN_CTL_OPTION_limit];
         const char *group = arguments->options[SCN_CTL_OPTION_group];
-        if ((node != NULL && !scn_ctl_read_node(ctl, node, &request.node)) ||
-                (from != NULL && !scn_ctl_read_number(ctl, from, SCN_REVISION_MAX, &request.from)) ||
-                (to != NULL && !scn_ctl_read_number(ctl, to, SCN_REVISION_MAX, &request.to)) ||
-                (limit != NULL && !scn_ctl_read_number(ctl, limit, SCN_REVISION_MAX, &request.limit)) ||
-                (group != NULL && !scn_ctl_read_number(ctl, group, SCN_REVISION_MAX, &request.group))) {
+        if ((node != NULL && !scn_ctl_read_node(ctl, "--node", node, &request.node)) ||
+                (from != NULL && !scn_ctl_read_number(ctl, "--from", from, SCN_REVISION_MAX, &request.from)) ||
+                (to != NULL && !scn_ctl_read_number(ctl, "--to", to, SCN_REVISION_MAX, &request.to)) ||
+                (limit != NULL && !scn_ctl_read_number(ctl, "--limit", limit, SCN_REVISION_MAX, &request.limit)) ||
+                (group != NULL && !scn_ctl_read_number(ctl, "--group", group, SCN_REVISION_MAX, &request.group))) {
                 return SCN_CTL_USAGE;
         }
         request.author = arguments->options[SCN_CTL_OPTION_author];

@@ -69,8 +69,12 @@ static void on_imported(struct scn_client *client, const struct scn_result *resu
         struct import *import = data;
         struct scn_ctl *ctl = import->ctl;
         if (result->failure != NULL) {
+                struct scn_failure failure = *result->failure;
+                struct scn_result refused = *result;
                 import->is_touched = result->rev > 0;
-                scn_ctl_on_edited(client, result, ctl);
+                failure.node = (struct scn_uid){{0}}; /* made up a moment ago: nobody has seen it */
+                refused.failure = &failure;
+                scn_ctl_on_edited(client, &refused, ctl);
                 return;
         }
         if (ctl->is_json) {
@@ -145,7 +149,7 @@ int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         struct scn_target under = {.path = "/"};
         const char *node = arguments->options[SCN_CTL_OPTION_under];
         const char *scene = arguments->options[SCN_CTL_OPTION_scene];
-        if (node != NULL && !scn_ctl_read_node(ctl, node, &under)) {
+        if (node != NULL && !scn_ctl_read_node(ctl, "--under", node, &under)) {
                 return SCN_CTL_USAGE;
         }
         options.parent = scn_ref_of_target(under);
@@ -157,6 +161,10 @@ int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         }
         import.nodes_count = nodes.ops_count;
         /* In a document that is not there, there is nothing to put a file under. */
+        if (node != NULL) {
+                ctl->hint = "--under names a node of a document that is there: scenectl create makes one, and so does "
+                            "import without --under";
+        }
         if (!open_document(&import, arguments->values[0], node == NULL)) {
                 scn_gltf_nodes_finish(&nodes);
                 return ctl->code;

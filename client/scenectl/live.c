@@ -11,18 +11,6 @@
 
 /* --- What there is --- */
 
-static void print_channels(uint32_t mask)
-{
-        static const char *const names[] = {"structure", "name", "transform", "properties"};
-        const char *between = "";
-        for (uint32_t i = 0; i < SCN_CHANNEL_COUNT; i++) {
-                if ((mask >> i & 1) != 0) {
-                        scn_ctl_print("%s%s", between, names[i]);
-                        between = ",";
-                }
-        }
-}
-
 static void print_seconds(uint64_t milliseconds)
 {
         scn_ctl_print("%llu s", (unsigned long long)((milliseconds + 999) / 1000));
@@ -52,7 +40,7 @@ static void print_locks(const struct scn_view *view)
                 scn_ctl_print("  %llu  ", (unsigned long long)info.session);
                 scn_ctl_print_text(info.author);
                 scn_ctl_print("  ");
-                print_channels(info.mask);
+                scn_ctl_print_mask(info.mask, ",");
                 scn_ctl_print(info.has_subtree ? "  subtree  " : "  ");
                 print_seconds(info.left_ms);
                 scn_ctl_print("\n");
@@ -301,7 +289,7 @@ int scn_ctl_run_lock(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         struct hold hold = {.ctl = ctl, .count = arguments->values_count - 1, .lock = SCN_LOCK_INIT};
         const char *ttl_text = arguments->options[SCN_CTL_OPTION_ttl];
         uint64_t ttl = 0;
-        if (ttl_text != NULL && !scn_ctl_read_number(ctl, ttl_text, UINT32_MAX, &ttl)) {
+        if (ttl_text != NULL && !scn_ctl_read_number(ctl, "--ttl", ttl_text, UINT32_MAX, &ttl)) {
                 return SCN_CTL_USAGE;
         }
         if (ttl_text != NULL && ttl == 0) {

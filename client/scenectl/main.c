@@ -14,6 +14,7 @@
 
 #define SERVER_DEFAULT "127.0.0.1:7420"
 #define HELP_BYTES 8192
+#define MARK '\1'
 
 /* Keys of options: these need no letter of their own. */
 enum {
@@ -103,6 +104,7 @@ static error_t parse_command(int key, char *value, struct argp_state *state)
 {
         struct parsing *parsing = state->input;
         struct scn_ctl_arguments *arguments = &parsing->arguments;
+        value += value != NULL && value[0] == MARK;
         switch (key) {
         case ARGP_KEY_INIT:
                 state->child_inputs[0] = parsing->ctl;
@@ -127,6 +129,26 @@ static error_t parse_command(int key, char *value, struct argp_state *state)
         }
 }
 
+/* No option begins with a digit: -1 is a value. It is marked, so that it is not looked for among the options; whoever
+ * takes a value takes the mark off. */
+static char *mark_numbers(int argc, char **argv)
+{
+        size_t size = 1;
+        for (int i = 1; i < argc; i++) {
+                size += strlen(argv[i]) + 2;
+        }
+        char *texts = scn_alloc(size);
+        char *at = texts;
+        for (int i = 1; texts != NULL && i < argc && strcmp(argv[i], "--") != 0; i++) {
+                if (argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9') {
+                        const int length = snprintf(at, size - (size_t)(at - texts), "%c%s", MARK, argv[i]);
+                        argv[i] = at;
+                        at += length + 1;
+                }
+        }
+        return texts;
+}
+
 /* argv[0] is the command's name. */
 static int run_command(struct scn_ctl *ctl, const struct scn_ctl_command *command, int argc, char **argv)
 {
@@ -140,12 +162,14 @@ static int run_command(struct scn_ctl *ctl, const struct scn_ctl_command *comman
         parsing.arguments.values = scn_alloc((size_t)argc * sizeof(char *));
         parsing.arguments.sets = scn_alloc((size_t)argc * sizeof(char *));
         int code = SCN_CTL_REFUSED;
-        if (parsing.arguments.values == NULL || parsing.arguments.sets == NULL) {
+        char *texts = mark_numbers(argc, argv);
+        if (parsing.arguments.values == NULL || parsing.arguments.sets == NULL || texts == NULL) {
                 (void)scn_ctl_refuse(ctl, SCN_E_NO_MEMORY);
         } else {
                 (void)argp_parse(&argp, argc, argv, 0, NULL, &parsing);
                 code = command->run(ctl, &parsing.arguments);
         }
+        scn_free(texts);
         scn_free(parsing.arguments.values);
         scn_free(parsing.arguments.sets);
         return code;
@@ -182,11 +206,15 @@ static void describe_commands(char help[HELP_BYTES])
 {
         size_t size = (size_t)snprintf(help, HELP_BYTES, "Commands of the scene daemon.\v");
         for (const struct scn_ctl_command *command = scn_ctl_commands; command->name != NULL; command++) {
-                const int added = snprintf(help + size, HELP_BYTES - size, "  %-12s%-20s%s\n", command->name,
+                const int added = snprintf(help + size, HELP_BYTES - size, "  %-13s%-19s %s\n", command->name,
                         command->usage, command->what);
                 size += size + (size_t)added < HELP_BYTES ? (size_t)added : 0;
         }
-        (void)snprintf(help + size, HELP_BYTES - size, "\nscenectl COMMAND --help says more about each.");
+        (void)snprintf(help + size, HELP_BYTES - size,
+                "\nscenectl COMMAND --help says more about each.\n\n"
+                "Exit status: 0 done; 1 refused, or not in order; 2 wrong usage; "
+                "3 no server, or it went away.\n"
+                "Environment: SCENED_SERVER, SCENED_TOKEN, USER, TMPDIR.");
 }
 
 static const struct scn_ctl_command *find_command(const char *name)

@@ -290,7 +290,19 @@ void scn_ctl_print_floats(const char *name, const float *floats, uint32_t count)
         scn_buffer_finish(&buffer);
 }
 
-/* Each value as JSON says it, texts without quotation marks. */
+/* Members that are microseconds since 1970. */
+static bool is_time(struct scn_slice key)
+{
+        static const char *const words[] = {"time", "folded_at"};
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+                if (key.size == strlen(words[i]) && memcmp(key.data, words[i], key.size) == 0) {
+                        return true;
+                }
+        }
+        return false;
+}
+
+/* Each value as JSON says it, texts without quotation marks and times as dates. */
 void scn_ctl_print_members(struct scn_slice map, const char *separator)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(map);
@@ -307,6 +319,10 @@ void scn_ctl_print_members(struct scn_slice map, const char *separator)
                 (void)fputs(": ", stdout);
                 if (scn_unpack_kind(&value) == SCN_PACK_TEXT) {
                         scn_ctl_print_text(scn_unpack_text(&value, UINT32_MAX));
+                        continue;
+                }
+                if (is_time(key)) {
+                        scn_ctl_print_time(scn_unpack_uint(&value, UINT64_MAX));
                         continue;
                 }
                 struct scn_ctl scratch;

@@ -25,7 +25,7 @@ struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *target)
         const size_t size = slash != NULL ? (size_t)(slash - target) : 0;
         if (play == NULL || size >= sizeof play->server) {
                 scn_free(play);
-                (void)scn_ctl_misuse(ctl, "'%s' is no ADDRESS/DOC", target);
+                (void)scn_ctl_misuse(ctl, "--into: '%s' is no ADDRESS/DOC", target);
                 return NULL;
         }
         memcpy(play->server, target, size);

@@ -83,7 +83,7 @@ static bool read_speed(struct scn_ctl *ctl, const char *text, double *speed_out)
         if (strcmp(text, "max") == 0) {
                 *speed_out = 0.0;
         } else if (end == text || *end != '\0' || !(*speed_out > 0.0 && *speed_out < 1e9)) {
-                (void)scn_ctl_misuse(ctl, "'%s' is no speed: a number, or max", text);
+                (void)scn_ctl_misuse(ctl, "--speed: '%s' is no speed: a number above 0, or max", text);
                 return false;
         }
         return true;
@@ -104,7 +104,7 @@ int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         replay.options.to_at = arguments->options[SCN_CTL_OPTION_to];
         replay.options.author = replay.author;
         if ((speed != NULL && !read_speed(ctl, speed, &replay.speed)) ||
-                (node != NULL && !scn_ctl_read_node(ctl, node, &replay.options.root)) ||
+                (node != NULL && !scn_ctl_read_node(ctl, "--node", node, &replay.options.root)) ||
                 (mask != NULL && !scn_ctl_read_mask(ctl, mask, &replay.options.mask))) {
                 return SCN_CTL_USAGE;
         }

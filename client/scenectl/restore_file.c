@@ -20,6 +20,8 @@
 struct restoring {
         struct scn_ctl *ctl;
         int fd;
+        const char *path;
+        bool replaces;
         int error; /* errno of a read that failed */
 };
 
@@ -35,6 +37,19 @@ static int64_t read_part(void *data, uint8_t *bytes_out, size_t size)
         }
 }
 
+/* The server has never heard of the file's name. */
+static bool is_about_file(const char *code)
+{
+        static const enum scn_error errors[] = {SCN_E_NOT_A_DOCUMENT, SCN_E_CORRUPT, SCN_E_NEWER_FORMAT,
+                SCN_E_OLDER_FORMAT, SCN_E_TOO_LARGE, SCN_E_RANGE};
+        for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+                if (strcmp(scn_error_code(errors[i]), code) == 0) {
+                        return true;
+                }
+        }
+        return false;
+}
+
 static void on_answer(struct scn_client *client, const struct scn_answer *answer, void *data)
 {
         struct restoring *restoring = data;
@@ -47,10 +62,16 @@ static void on_answer(struct scn_client *client, const struct scn_answer *answer
                 scn_ctl_print_members(answer->body, ", ");
                 scn_ctl_print("\n");
         }
-        if (answer->failure != NULL && strcmp(answer->failure->code, "document_exists") == 0) {
+        if (answer->failure != NULL && !restoring->replaces && strcmp(answer->failure->code, "document_exists") == 0) {
                 struct scn_failure failure = *answer->failure;
                 (void)snprintf(failure.text, sizeof failure.text, "%.200s; --replace sends it to the trash",
                         answer->failure->text);
+                scn_ctl_fail(ctl, &failure);
+                return;
+        }
+        if (answer->failure != NULL && is_about_file(answer->failure->code)) {
+                struct scn_failure failure = *answer->failure;
+                scn_ctl_name_file(&failure, restoring->path);
                 scn_ctl_fail(ctl, &failure);
                 return;
         }
@@ -84,6 +105,7 @@ static int open_file(struct scn_ctl *ctl, const char *path)
         if (fd < 0 && is_alone) {
                 scn_ctl_fail_path(ctl, "not_readable", path, errno);
         } else if (fd < 0) {
+                scn_ctl_name_file(&failure, path);
                 scn_ctl_fail(ctl, &failure);
         }
         return fd;
@@ -92,7 +114,7 @@ static int open_file(struct scn_ctl *ctl, const char *path)
 int scn_ctl_run_restore_file(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         const char *path = arguments->values[1];
-        struct restoring restoring = {.ctl = ctl};
+        struct restoring restoring = {.ctl = ctl, .path = path};
         struct scn_file file = SCN_FILE_INIT;
         struct stat status;
         restoring.fd = open_file(ctl, path);
@@ -107,6 +129,7 @@ int scn_ctl_run_restore_file(struct scn_ctl *ctl, const struct scn_ctl_arguments
                 file.document = arguments->values[0];
                 file.bytes = (uint64_t)status.st_size;
                 file.replaces = arguments->options[SCN_CTL_OPTION_replace] != NULL;
+                restoring.replaces = file.replaces;
                 restore(&restoring, &file, path);
         }
         (void)close(restoring.fd);

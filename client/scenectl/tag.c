@@ -52,7 +52,7 @@ int scn_ctl_run_tag(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
         if (lists ? name != NULL || removes : name == NULL || (removes && has_revision)) {
                 return scn_ctl_misuse(ctl, "tag DOC NAME [REV], tag DOC --list or tag DOC NAME --remove");
         }
-        if (has_revision && !scn_ctl_read_number(ctl, arguments->values[2], SCN_REVISION_MAX, &revision)) {
+        if (has_revision && !scn_ctl_read_number(ctl, "REV", arguments->values[2], SCN_REVISION_MAX, &revision)) {
                 return SCN_CTL_USAGE;
         }
         if (!scn_ctl_open(ctl, arguments->values[0])) {

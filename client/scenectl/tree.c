@@ -169,8 +169,8 @@ int scn_ctl_run_tree(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         struct tree tree = {.ctl = ctl};
         const char *depth = arguments->options[SCN_CTL_OPTION_depth];
         uint64_t levels = 0;
-        if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, arguments->values[1], &request.node)) ||
-                (depth != NULL && !scn_ctl_read_number(ctl, depth, UINT32_MAX, &levels))) {
+        if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, "NODE", arguments->values[1], &request.node)) ||
+                (depth != NULL && !scn_ctl_read_number(ctl, "--depth", depth, UINT32_MAX, &levels))) {
                 return SCN_CTL_USAGE;
         }
         request.at = arguments->options[SCN_CTL_OPTION_at];
@@ -183,7 +183,7 @@ int scn_ctl_run_get(struct scn_ctl *ctl, const struct scn_ctl_arguments *argumen
 {
         struct scn_request request = SCN_REQUEST_INIT;
         struct tree tree = {.ctl = ctl, .is_full = true};
-        if (!scn_ctl_read_node(ctl, arguments->values[1], &request.node)) {
+        if (!scn_ctl_read_node(ctl, "NODE", arguments->values[1], &request.node)) {
                 return SCN_CTL_USAGE;
         }
         request.at = arguments->options[SCN_CTL_OPTION_at];

@@ -164,11 +164,24 @@ int scn_ctl_copy_file(const char *path, struct scn_failure *failure_out)
         return fd;
 }
 
+/* What is said of a file begins with its name, or names it nowhere. */
+void scn_ctl_name_file(struct scn_failure *failure, const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        const char *name = slash != NULL ? slash + 1 : path;
+        const size_t length = strlen(name);
+        const struct scn_failure bare = *failure;
+        const bool is_named = strncmp(bare.text, name, length) == 0 && bare.text[length] == ':';
+        (void)snprintf(failure->text, sizeof failure->text, "%.200s: %.260s", path,
+                is_named ? bare.text + length + strspn(bare.text + length, ": ") : bare.text);
+}
+
 void scn_ctl_verify_file(struct scn_ctl *ctl, const char *path)
 {
         struct scn_file_state state;
         struct scn_failure failure;
         if (!scn_ctl_check_file(path, &state, &failure)) {
+                scn_ctl_name_file(&failure, path);
                 scn_ctl_fail(ctl, &failure);
                 return;
         }

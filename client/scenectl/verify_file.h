@@ -32,6 +32,8 @@ bool scn_ctl_is_live(struct scn_ctl *ctl, const char *path);
 /* A copy of a document's file with all that stands beside it: a descriptor for reading a file that has no name. -1:
  * *failure_out says what went wrong. */
 int scn_ctl_copy_file(const char *path, struct scn_failure *failure_out);
+/* Puts the path before what is said of a file. */
+void scn_ctl_name_file(struct scn_failure *failure, const char *path);
 /* The command for one file: prints, and sets ctl->code. */
 void scn_ctl_verify_file(struct scn_ctl *ctl, const char *path);
 

@@ -78,9 +78,11 @@ static void begin_replay(struct watch *watch)
 
 static void on_first(struct watch *watch, const struct scn_view_event *event)
 {
-        static const struct scn_failure future = {.code = "future", .text = "the revision has not been reached"};
         watch->begins = event->to;
         if (watch->since > watch->begins) {
+                struct scn_failure future = {.code = "future"};
+                (void)snprintf(future.text, sizeof future.text, "revision %llu: the last revision is %llu",
+                        (unsigned long long)watch->since, (unsigned long long)watch->begins);
                 scn_ctl_fail(watch->ctl, &future);
         } else if (watch->since < watch->begins) {
                 watch->is_replaying = true;
@@ -175,9 +177,9 @@ int scn_ctl_run_watch(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         const char *mask = arguments->options[SCN_CTL_OPTION_mask];
         const char *since = arguments->options[SCN_CTL_OPTION_since];
         watch.has_since = since != NULL;
-        if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, arguments->values[1], &watch.root)) ||
+        if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, "NODE", arguments->values[1], &watch.root)) ||
                 (mask != NULL && !scn_ctl_read_mask(ctl, mask, &watch.mask)) ||
-                (since != NULL && !scn_ctl_read_number(ctl, since, SCN_REVISION_MAX, &watch.since))) {
+                (since != NULL && !scn_ctl_read_number(ctl, "--since", since, SCN_REVISION_MAX, &watch.since))) {
                 return SCN_CTL_USAGE;
         }
         scn_buffer_init(&watch.kept, KEPT_BYTES_MAX);

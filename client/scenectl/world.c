@@ -50,8 +50,8 @@ static void print_error(struct scn_ctl *ctl, const char *name, const struct scn_
                 scn_ctl_end_line(ctl);
         } else {
                 scn_ctl_flush(ctl);
-                (void)fprintf(
-                        stderr, "scenectl: %s: %.*s\n", name, (int)world->text.size, (const char *)world->text.data);
+                (void)fprintf(stderr, "scenectl: %.*s: %.*s\n", (int)world->code.size, (const char *)world->code.data,
+                        (int)world->text.size, (const char *)world->text.data);
         }
         ctl->code = SCN_CTL_REFUSED;
 }
@@ -106,7 +106,7 @@ int scn_ctl_run_world(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         const char *relative = arguments->options[SCN_CTL_OPTION_relative_to];
         request.at = arguments->options[SCN_CTL_OPTION_at];
         request.durable = arguments->options[SCN_CTL_OPTION_durable] != NULL;
-        if (relative != NULL && !scn_ctl_read_node(ctl, relative, &request.node)) {
+        if (relative != NULL && !scn_ctl_read_node(ctl, "--relative-to", relative, &request.node)) {
                 return SCN_CTL_USAGE;
         }
         struct scn_target *targets = scn_ctl_read_nodes(ctl, arguments);

@@ -208,6 +208,7 @@ enum scn_error scn_apply_find_node(struct scn_apply *apply, uint32_t *slot_out)
         }
         const enum scn_error error =
                 scn_document_find_slot(apply->mutation.document, ref, &apply->path_steps_left, slot_out);
+        apply->refusal->lost = error == SCN_OK ? NULL : ref;
         if (error == SCN_OK) {
                 apply->refusal->node = scn_node_at(apply->mutation.document, *slot_out)->uid;
         }

@@ -57,6 +57,7 @@ static enum scn_error resolve_after(struct scn_apply *apply, uint32_t moved, uin
                 return SCN_E_BAD_OP;
         }
         if (error == SCN_E_BAD_PATH || error == SCN_E_PATH_TOO_LONG) {
+                apply->refusal->lost = &apply->op->after;
                 return error;
         }
         target->went_last = error != SCN_OK || scn_hierarchy_parent(document->hierarchy, after) != target->parent;
@@ -118,6 +119,7 @@ static enum scn_error find_parent(struct scn_apply *apply, uint32_t *parent_out)
         }
         const enum scn_error error =
                 scn_document_find_slot(apply->mutation.document, ref, &apply->path_steps_left, parent_out);
+        apply->refusal->lost = error == SCN_OK ? NULL : ref;
         if (error == SCN_OK) {
                 apply->refusal->other = scn_node_at(apply->mutation.document, *parent_out)->uid;
         }

@@ -61,6 +61,7 @@ static enum scn_error check_parent(struct scn_apply *apply, uint32_t slot)
                 /* A parent that is gone is another parent than the present one, too. */
                 const bool is_other = error == SCN_E_GONE ||
                         (error == SCN_OK && named != scn_hierarchy_parent(document->hierarchy, slot));
+                apply->refusal->lost = is_other || error == SCN_OK ? NULL : &apply->op->parent;
                 return is_other ? refuse_stale_parent(apply, slot, since) : error;
         }
         if (!edit->has_base || slot == document->root) {

@@ -123,18 +123,19 @@ struct scn_edit {
 /* Why an edit was refused, for the answer: which op, which node, what was in the way. Pointers are valid until
  * the document changes. */
 struct scn_refusal {
-        uint32_t op;             /* index; == ops_count when the fault is the edit's as a whole */
-        enum scn_field field;    /* conflict and number errors: the field; SCN_FIELD_COUNT when none */
-        struct scn_uid node;     /* none when it was never found */
-        struct scn_uid other;    /* cycle: the parent; stale_parent: the present one; conflict: the client */
-        struct scn_slice key;    /* field == property: its key */
-        struct scn_slice value;  /* conflict: the name or property value now (data == NULL: absent) */
-        struct scn_trs trs;      /* conflict in the transform: the present one */
-        scn_revision revision;   /* conflict, stale_parent: when it was set */
-        double residual;         /* shear */
-        struct scn_slice holder; /* locked, which a document does not know of itself: whose lock it is ... */
-        uint64_t session;        /* ... and the number of the session */
-        scn_revision step;       /* undo, redo: the step that is refused; filled in by who takes back */
+        uint32_t op;                     /* index; == ops_count when the fault is the edit's as a whole */
+        enum scn_field field;            /* conflict and number errors: the field; SCN_FIELD_COUNT when none */
+        struct scn_uid node;             /* none when it was never found */
+        const struct scn_node_ref *lost; /* of the op, the reference that led to no node; NULL: each did */
+        struct scn_uid other;            /* cycle: the parent; stale_parent: the present one; conflict: the client */
+        struct scn_slice key;            /* field == property: its key */
+        struct scn_slice value;          /* conflict: the name or property value now (data == NULL: absent) */
+        struct scn_trs trs;              /* conflict in the transform: the present one */
+        scn_revision revision;           /* conflict, stale_parent: when it was set */
+        double residual;                 /* shear */
+        struct scn_slice holder;         /* locked, which a document does not know of itself: whose lock it is ... */
+        uint64_t session;                /* ... and the number of the session */
+        scn_revision step;               /* undo, redo: the step that is refused; filled in by who takes back */
 };
 
 #endif

@@ -256,7 +256,6 @@ static bool bring_back(struct world *world, struct step *step)
                 struct cell *cell = &world->nodes[doing->node].cells[doing->part];
                 bool *is_cut_off = &is_broken[doing->node][doing->part];
                 if (doing->is_removal) {
-                        memset(is_broken, 0, sizeof is_broken);
                         if (!remove_again(world, step, doing)) {
                                 return false;
                         }

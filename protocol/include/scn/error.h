@@ -69,7 +69,7 @@ extern "C" {
         X(NOT_A_DOCUMENT, -49, "not_a_document", "the file is not a scene document") \
         X(NO_DOCUMENT, -50, "no_document", "no document has this name") \
         X(DOCUMENT_EXISTS, -51, "document_exists", "a document has this name already") \
-        X(BAD_NAME, -52, "bad_name", "the document name is empty, too long or not UTF-8") \
+        X(BAD_NAME, -52, "bad_name", "the document name is empty, longer than 200 bytes, or not UTF-8") \
         X(BAD_BATCH, -53, "bad_batch", "the transactions do not continue the journal") \
         X(NO_CHECKPOINT, -54, "no_checkpoint", "the checkpoint is not there any more") \
         X(NOT_OPEN, -55, "not_open", "no document is open on this connection") \
@@ -95,7 +95,7 @@ extern "C" {
         X(TOO_MANY_PREVIEWS, -76, "too_many_previews", "the session would preview more nodes than the limit") \
         X(TOO_MANY_KEYS, -77, "too_many_keys", "the presence would have more keys than the limit") \
         X(NO_TAG, -90, "no_tag", "no tag has this name") \
-        X(BAD_TAG, -91, "bad_tag", "the tag's name is empty, too long, or reads as a revision or a time") \
+        X(BAD_TAG, -91, "bad_tag", "the tag's name is empty, longer than 256 bytes, or reads as a revision or a time") \
         X(TOO_MANY_TAGS, -92, "too_many_tags", "the document has as many tags as it may have") \
         X(FOLDED, -95, "folded", "that was folded into a later revision of its gesture and is not kept by itself") \
         X(BEFORE_RETENTION, -96, "before_retention", "that lies before what is kept of the document's history") \

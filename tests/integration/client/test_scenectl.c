@@ -91,6 +91,7 @@ static void expect_part(const char *output, const char *part)
 
 #define BOAT "11111111-1111-4111-8111-111111111111"
 #define LAMP "22222222-2222-4222-8222-222222222222"
+#define NEW "33333333-3333-4333-8333-333333333333"
 
 /* A boat at (1, 2, 3) that carries a lamp. */
 static void make_scene(struct stage *stage)
@@ -110,7 +111,7 @@ SCN_TEST_WITH(scenectl, manages_documents, .timeout = 60)
         (void)run(&stage, 0, "create", "b", NULL);
         expect(run(&stage, 0, "create", "a", "--json", NULL), "{\"doc\":\"a\"}\n");
         expect(run(&stage, 1, "--json", "create", "a", NULL),
-                "{\"error\":\"document_exists\",\"message\":\"a document has this name already\"}\n");
+                "{\"error\":\"document_exists\",\"message\":\"document a: a document has this name already\"}\n");
         (void)run(&stage, 0, "rename", "a", "c", NULL);
         expect(run(&stage, 0, "ls", NULL), "b\nc\n");
         (void)run(&stage, 0, "delete", "b", NULL);
@@ -121,6 +122,233 @@ SCN_TEST_WITH(scenectl, manages_documents, .timeout = 60)
         expect_part(run(&stage, 0, "who", "--json", NULL), "\"author\":\"ann\"");
         expect_part(run(&stage, 1, "kick", "12345", NULL), "no_session");
         expect_part(run(&stage, 0, "ping", NULL), "answered");
+        tear_down(&stage);
+}
+
+/* Each as it is typed, and what must stand in the answer. */
+static const struct {
+        int code;
+        const char *words[8];
+        const char *wanted;
+} wrongs[] = {
+        {1, {"info", "nope"}, "document nope: no document"},
+        {1, {"info", "nope"}, "scenectl ls names the documents"},
+        {1, {"who", "nope"}, "document nope: no document"},
+        {1, {"delete", "nope"}, "document nope: no document"},
+        {1, {"undelete", "nope"}, "document nope: there is none of this name in the trash"},
+        {1, {"rename", "nope", "other"}, "document nope: no document"},
+        {1, {"rename", "isle", "port"}, "document port: a document has this name"},
+        {1, {"create", "isle"}, "document isle: a document has this name"},
+        {1, {"fork", "isle", "port"}, "document port: a document has this name"},
+        {1, {"fork", "isle", "new", "--at", "99"}, "revision 99: the last revision is 2"},
+        {1, {"verify", "nope"}, "document nope: no document"},
+        {1, {"verify", "./nope.scene"}, "./nope.scene: there is no nope.scene"},
+        {1, {"verify", "/etc/passwd"}, "/etc/passwd: file is not a database"},
+        {1, {"restore-file", "new", "/etc/passwd"}, "/etc/passwd: "},
+        {1, {"restore-file", "new", "/nonexistent"}, "/nonexistent: No such file"},
+        {1, {"restore-file", "isle", "/etc/passwd"}, "document isle: a document has this name already; --replace"},
+        {1, {"backup", "nope", "x"}, "document nope: no document"},
+        {1, {"backup", "isle", "/nonexistent/x"}, "/nonexistent/x: "},
+        {1, {"export", "isle", "/nonexistent/x.glb"}, "/nonexistent/x.glb: "},
+        {1, {"export", "isle", "x.glb", "--at", "fleet"}, "tag fleet: no tag"},
+        {1, {"import", "isle", "/nonexistent.gltf"}, "/nonexistent.gltf: "},
+        {1, {"apply", "isle", "/nonexistent"}, "/nonexistent: cannot be read"},
+        {1, {"kick", "12345"}, "session 12345: there is no such session"},
+        {1, {"tree", "isle", "/X"}, "node /X: no node has this path"},
+        {1, {"tree", "isle", "--at", "2026-13-01T00:00:00Z"}, "time 2026-13-01T00:00:00Z: "},
+        {1, {"get", "isle", "/X"}, "node /X: "},
+        {1, {"get", "isle", "/["}, "node /[: the path is malformed"},
+        {1, {"get", "isle", "/Boat", "--at", "99"}, "revision 99: the last revision is 2"},
+        {1, {"world", "isle", "/X"}, "no_node: node /X: no node has this path"},
+        {1, {"world", "isle", "/Boat", "--relative-to", "/X"}, "no_node: relative /X: "},
+        {1, {"digest", "isle", "/X"}, "node /X: "},
+        {1, {"digest", "isle", "--at", "fleet"}, "scenectl tag DOCUMENT --list names the tags"},
+        {1, {"blame", "isle", "/X"}, "node /X: "},
+        {1, {"log", "isle", "--node", "/X"}, "node /X: "},
+        {1, {"log", "isle", "--until", "fleet"}, "tag fleet: "},
+        {1, {"diff", "isle", "1", "fleet"}, "tag fleet: "},
+        {1, {"diff", "isle", "1", "99"}, "revision 99: the last revision is 2"},
+        {1, {"replay", "isle", "--from", "99"}, "revision 99: the last revision is 2"},
+        {1, {"replay", "isle", "--to", "fleet"}, "tag fleet: "},
+        {1, {"restore", "isle", "99"}, "revision 99: the last revision is 2"},
+        {1, {"restore", "isle", "1", "--node", "/X"}, "node /X: "},
+        {1, {"restore", "isle", "1", "--node", LAMP}, LAMP ": it was not there at revision 1"},
+        {1, {"tag", "isle", "fleet", "99"}, "revision 99: the last revision is 2"},
+        {1, {"tag", "isle", "fleet", "--remove"}, "tag fleet: no tag"},
+        {1, {"watch", "isle", "/X"}, "node /X: "},
+        {1, {"watch", "isle", "--since", "99"}, "revision 99: the last revision is 2"},
+        {1, {"lock", "isle", "/Boat", "/X", "--ttl", "5"}, "node /X: "},
+        {1, {"unlock", "isle", "/X"}, "node /X: "},
+        {1, {"undo", "isle", "--step", "99"}, "step 99: "},
+        {1, {"move", "isle", "/X", "/"}, "node /X: "},
+        {1, {"move", "isle", "/Boat", "/X"}, "parent /X: "},
+        {1, {"rm", "isle", "/X"}, "node /X: "},
+        {1, {"transform", "isle", "/X", "--scale", "1,1,1"}, "node /X: "},
+        {1, {"rename-node", "isle", "/X", "Y"}, "node /X: "},
+        {1, {"set", "isle", "/X", "key", "1"}, "node /X: "},
+        {1, {"set", "isle", "/Boat", "", "1"},
+                "property '': the property key is empty or longer than the limit, key_bytes_max = 128"},
+        {1, {"unset", "isle", "/X", "key"}, "node /X: "},
+        {2, {"tree", "isle", "Boat"}, "NODE: 'Boat' is no node"},
+        {2, {"tree", "isle", "--depth", "-1"}, "--depth: '-1' is no whole number"},
+        {2, {"add", "isle", "/", "N", "--index", "x"}, "--index: 'x' is no whole number"},
+        {2, {"add", "isle", "/", "N", "--after", "x"}, "--after: 'x' is no node"},
+        {2, {"add", "isle", "/", "N", "--uid", "x"}, "--uid: 'x' is no uid"},
+        {2, {"add", "isle", "/", "N", "--set", "x=y"}, "--set: 'y' is no JSON"},
+        {2, {"transform", "isle", "/Boat", "--scale", "1,2"}, "--scale: '1,2' is not 3 numbers"},
+        {2, {"set", "isle", "/Boat", "key", "{"}, "JSON: '{' is no JSON"},
+        {2, {"undo", "isle", "x"}, "N: 'x' is no whole number"},
+        {2, {"tag", "isle", "fleet", "x"}, "REV: 'x' is no whole number"},
+        {2, {"kick", "x"}, "SESSION: 'x' is no whole number"},
+        {2, {"watch", "isle", "--mask", "x"}, "--mask: 'x' is no channel"},
+        {2, {"replay", "isle", "--speed", "x"}, "--speed: 'x' is no speed"},
+        {2, {"--server", "x", "ping"}, "--server: 'x' is no address"},
+        {3, {"--server", "unix:/nonexistent", "ping"}, "is scened running there?"},
+};
+
+SCN_TEST_WITH(scenectl, names_what_was_wrong_whatever_was_asked, .timeout = 120)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "create", "port", NULL);
+        for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
+                const char *const *words = wrongs[i].words;
+                expect_part(run(&stage, wrongs[i].code, words[0], words[1], words[2], words[3], words[4], words[5],
+                                    words[6], words[7], NULL),
+                        wrongs[i].wanted);
+        }
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, tells_of_a_parent_that_is_not_there_and_not_of_the_uid_it_made_up, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect(run(&stage, 1, "add", "isle", "/X", "N", NULL),
+                "scenectl: no_node: parent /X: no node has this path\n  op 0\n");
+        const char *got = run(&stage, 1, "add", "isle", "/", "N", "--rotation", "0,0,0,0", "--json", NULL);
+        expect_part(got, "{\"error\":\"zero_quaternion\",\"op\":0,\"message\":\"rotation: a rotation has no length\"");
+        got = run(&stage, 1, "add", "isle", "/", "N", "--rotation", "0,0,0,0", "--uid", NEW, "--json", NULL);
+        expect_part(got, "\"node\":\"" NEW "\"");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, takes_a_number_below_zero_for_a_value, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "set", "isle", "/Boat", "weight", "-1", NULL);
+        (void)run(&stage, 0, "set", "isle", "/Boat", "trim", "-2.5e1", "--json", NULL);
+        (void)run(&stage, 0, "transform", "isle", "/Boat", "--translation", "-1,-2,-3", NULL);
+        (void)run(&stage, 0, "rename-node", "isle", "/Boat", "--", "-7", NULL);
+        const char *got = run(&stage, 0, "get", "isle", BOAT, NULL);
+        expect_part(got, "name: -7\n");
+        expect_part(got, "translation: -1 -2 -3\n");
+        expect_part(got, "trim: -25");
+        expect_part(got, "weight: -1\n");
+        expect_part(run(&stage, 2, "get", "isle", BOAT, "-x", NULL), "invalid option");
+        tear_down(&stage);
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+        size_t count = 0;
+        for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part)) {
+                count++;
+        }
+        return count;
+}
+
+SCN_TEST_WITH(scenectl, says_once_why_it_was_sent_away, .timeout = 60)
+{
+        struct stage stage;
+        struct scn_daemon watcher;
+        set_up(&stage);
+        make_scene(&stage);
+        const char *arguments[] = {"--server", stage.server, "watch", "isle", NULL};
+        scn_daemon_init(&watcher);
+        scn_daemon_start(&watcher, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+        scn_daemon_wait_for_log(&watcher, "Lamp");
+        char file[SCN_DAEMON_PATH_BYTES + 16];
+        (void)snprintf(file, sizeof file, "%s/copy.scene", stage.tool.folder);
+        (void)run(&stage, 0, "backup", "isle", file, NULL);
+        (void)run(&stage, 0, "restore-file", "isle", file, "--replace", NULL);
+        cr_assert_eq(scn_daemon_wait(&watcher), 1);
+        char *log = scn_daemon_log(&watcher);
+        cr_assert_eq(count_of(log, "scenectl: replaced: "), 1, "%s", log);
+        scn_free(log);
+        scn_daemon_finish(&watcher);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, says_that_the_sibling_to_stand_behind_is_not_there, .timeout = 60)
+{
+        struct stage stage;
+        static const char note[] = "\nnote: there is no such place: it went last\n";
+        set_up(&stage);
+        make_scene(&stage);
+        expect_part(run(&stage, 0, "add", "isle", "/", "N", "--after", "/X", NULL), note);
+        expect_part(run(&stage, 0, "move", "isle", "/Boat/Lamp", "/", "--after", "/X", NULL), note);
+        const char *got = run(&stage, 0, "move", "isle", "/N", "/", "--after", "/Boat", NULL);
+        cr_assert_null(strstr(got, "note"), "%s", got);
+        tear_down(&stage);
+}
+
+/* What is shown can be typed. */
+SCN_TEST_WITH(scenectl, shows_times_as_it_takes_them, .timeout = 60)
+{
+        struct stage stage;
+        char time[64];
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "tag", "isle", "fleet", NULL);
+        const char *at = strstr(run(&stage, 0, "tag", "isle", "--list", NULL), "time: ");
+        cr_assert_not_null(at);
+        (void)snprintf(time, sizeof time, "%.*s", (int)strcspn(at + 6, ","), at + 6);
+        expect_part(run(&stage, 0, "digest", "isle", "--at", time, NULL), "  revision 2\n");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, says_that_what_a_file_is_put_under_must_be_there, .timeout = 60)
+{
+        struct stage stage;
+        char file[SCN_DAEMON_PATH_BYTES + 16];
+        set_up(&stage);
+        make_scene(&stage);
+        (void)snprintf(file, sizeof file, "%s/boat.gltf", stage.tool.folder);
+        (void)run(&stage, 0, "export", "isle", file, NULL);
+        expect(run(&stage, 1, "import", "new", file, "--under", "/Quay", NULL),
+                "scenectl: no_document: document new: no document has this name\n"
+                "  --under names a node of a document that is there: scenectl create makes one, and so does import "
+                "without --under\n");
+        expect_part(run(&stage, 1, "import", "isle", file, "--under", "/Quay", NULL), "parent /Quay: no node has");
+        expect(run(&stage, 0, "ls", NULL), "isle\n");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl, says_that_a_link_is_no_document, .timeout = 60)
+{
+        struct stage stage;
+        char link[SCN_DAEMON_PATH_BYTES + 32];
+        char line[256];
+        set_up(&stage);
+        make_scene(&stage);
+        (void)snprintf(link, sizeof link, "%s/data/other.scene", stage.daemon.folder);
+        cr_assert_eq(symlink("isle.scene", link), 0);
+        static const char said[] = "document other: other.scene: a symbolic link, which is not followed";
+        expect_part(run(&stage, 1, "info", "other", NULL), said);
+        expect_part(run(&stage, 1, "delete", "other", NULL), said);
+        expect_part(run(&stage, 1, "rename", "other", "third", NULL), said);
+        expect_part(run(&stage, 1, "create", "other", NULL), "document other: a document has this name already");
+        char file[SCN_DAEMON_PATH_BYTES + 16];
+        (void)snprintf(file, sizeof file, "%s/copy.scene", stage.tool.folder);
+        (void)run(&stage, 0, "backup", "isle", file, NULL);
+        (void)snprintf(line, sizeof line, "scenectl: document_exists: %s\n", said);
+        expect(run(&stage, 1, "restore-file", "other", file, "--replace", NULL), line);
+        expect(run(&stage, 0, "ls", NULL), "isle\n");
         tear_down(&stage);
 }
 
@@ -340,7 +568,7 @@ SCN_TEST_WITH(scenectl, tells_wrong_usage_from_refusals_and_lost_servers, .timeo
         expect_part(run(&stage, 2, "add", "a", "/", "n", "--translation", "1,2,nan", NULL), "is not 3 numbers");
         expect_part(run(&stage, 2, "set", "a", "/", "k", "{", NULL), "is no JSON");
         expect_part(run(&stage, 2, "watch", "a", "--mask", "name,frob", NULL), "is no channel");
-        expect_part(run(&stage, 2, "undo", "a", "-1", NULL), "invalid option");
+        expect_part(run(&stage, 2, "undo", "a", "-1", NULL), "N: '-1' is no whole number");
         expect_part(run(&stage, 2, "--server", "nonsense", "ls", NULL), "is no address");
         expect_part(run(&stage, 1, "--json", "tree", "nowhere", NULL), "{\"error\":\"no_document\",");
         expect_part(run(&stage, 3, "--json", "--server", "unix:/nowhere/socket", "ls", NULL),
@@ -368,11 +596,11 @@ SCN_TEST_WITH(scenectl, says_of_a_refusal_which_op_it_was_and_what_was_in_the_wa
         cr_assert_eq(fclose(file), 0);
         expect_part(run(&stage, 1, "apply", "isle", path, NULL),
                 "scenectl: cycle: a node cannot be moved under itself or a descendant\n"
-                "  op 1, node " BOAT ", {\"other\":\"" LAMP "\"}\nscenectl: cycle: ");
+                "  line 1, op 1, node " BOAT ", {\"other\":\"" LAMP "\"}\nscenectl: cycle: ");
         expect_part(run(&stage, 1, "--json", "apply", "isle", path, NULL),
                 "{\"error\":\"cycle\",\"op\":1,\"node\":\"" BOAT
                 "\",\"message\":\"a node cannot be moved under itself or a descendant\","
-                "\"detail\":{\"other\":\"" LAMP "\"}}\n{\"error\":");
+                "\"detail\":{\"other\":\"" LAMP "\"},\"line\":1}\n{\"error\":");
         expect_part(run(&stage, 1, "--json", "move", "isle", "/Boat", "/Boat/Lamp", NULL), "\"op\":0,");
         tear_down(&stage);
 }

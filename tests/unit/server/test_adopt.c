@@ -220,6 +220,7 @@ SCN_TEST(adopt, refuses_a_name_with_the_first_part)
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "document_exists");
         message.as.adopt.more = false;
         peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "out_of_turn");
         message.as.adopt.more = true;
         message.as.adopt.replace = true;
         message.as.adopt.document = (struct scn_slice){slashes, sizeof slashes}; /* each is longer in a file's name */
@@ -526,7 +527,8 @@ SCN_TEST(adopt, refuses_a_file_with_a_wrong_byte_and_goes_on)
         finish(&world);
 }
 
-SCN_TEST(adopt, passes_over_the_parts_of_what_it_has_refused)
+/* Parts that somebody sent before he heard, or a file begun anew under the same number too early. */
+SCN_TEST(adopt, answers_each_part_of_what_it_has_refused_up_to_the_last)
 {
         struct world world;
         begin(&world);
@@ -535,12 +537,30 @@ SCN_TEST(adopt, passes_over_the_parts_of_what_it_has_refused)
         message.as.adopt.more = true;
         peer_send(&world.bob, &message);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "bad_name");
-        send_from(&world, 100, "", false);
-        hub_run(&world.hub);
+        send_from(&world, 100, "copy", false);
+        for (uint32_t at = 100; at < world.size; at += PART_BYTES) {
+                peer_expect_code(&world.bob, SCN_MESSAGE_failed, "out_of_turn");
+        }
         cr_assert_not(peer_receive(&world.bob, &message));
+        cr_assert_eq(count_hidden(&world), 0);
         /* The last part has come: what follows under this number is another file. */
         send_from(&world, 0, "copy", false);
         cr_assert_eq(expect_placed(&world.bob), 3);
+        finish(&world);
+}
+
+SCN_TEST(adopt, takes_from_the_first_part_what_stands_in_all)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = send_all_but_the_last(&world, "copy", false);
+        message.as.adopt.document = scene_text("island");
+        message.as.adopt.bytes = world.size + 1;
+        message.as.adopt.replace = true;
+        peer_send(&world.bob, &message);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        cr_assert_not(peer_has_ended(&world.ann));
+        expect_state(&world, "copy", world.digest);
         finish(&world);
 }
 

@@ -216,7 +216,11 @@ SCN_TEST(config, does_not_read_files_without_end)
         for (size_t i = 0; i < 4000; i++)
                 memcpy(many + 16 * i, "listen = unix:a\n", 16);
         cr_assert(!read_config(&fixture, many, NULL));
-        cr_assert_not_null(strstr(fixture.problem, "is one setting too many"));
+        cr_assert_not_null(strstr(fixture.problem, ":65: listen = unix:a: is one setting more than the 64"));
+        many[16 * 64] = '\0';
+        cr_assert(!read_config(&fixture, many, NULL));
+        cr_assert_not_null(strstr(fixture.problem, ":17: listen = unix:a: is one more than the 16 addresses"),
+                "of so many settings it is the addresses that are too many: %s", fixture.problem);
 }
 
 SCN_TEST(config, refuses_a_path_that_is_too_long)

@@ -456,7 +456,7 @@ static void send_large(struct peer *peer, scn_node_id node)
         };
         static uint8_t value[VALUE] = {0xc5, (VALUE - 3) >> 8, (VALUE - 3) & 0xff};
         struct scn_op ops[VALUES];
-        char keys[VALUES][4];
+        char keys[VALUES][16];
         value[VALUE - 1]++; /* it changes something */
         for (int i = 0; i < VALUES; i++) {
                 (void)snprintf(keys[i], sizeof keys[i], "k%d", i);

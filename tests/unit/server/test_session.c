@@ -300,6 +300,61 @@ SCN_TEST(session, does_nothing_of_an_edit_of_which_a_part_was_refused)
         hub_finish(&hub);
 }
 
+/* The first part cannot be read: that others would follow it is not known, but they do. */
+SCN_TEST(session, answers_each_part_behind_one_that_cannot_be_read)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        peer_send_bytes(&ann, "\xc4\x03\x92\x03\x01", 5);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "missing_field");
+        send_part(&ann, 1, "a", true);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
+        send_part(&ann, 1, "b", true);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
+        send_part(&ann, 1, "c", false);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
+        send_part(&ann, 2, "d", true);
+        send_part(&ann, 2, "e", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        const struct scn_document *document = hub.server->rooms->document;
+        cr_assert_eq(scn_document_node(document, 1).properties_count, 2, "d and e, and nothing else");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, says_which_number_comes_next)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        send_part(&ann, 5, "a", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        send_part(&ann, 9, "b", false);
+        const struct scn_message gap = peer_expect(&ann, SCN_MESSAGE_refused);
+        cr_assert(is_text(gap.as.refused.text, "number 9: the next one is 6"));
+        cr_assert_eq(gap.as.refused.op, SCN_ABSENT);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, names_a_message_it_does_not_know_and_no_request)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        peer_send_bytes(&ann, "\xc4\x03\x92\x63\x07", 5);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_failed);
+        cr_assert(is_text(message.as.failed.text, "message 99: there is no such message, or not for this side"));
+        cr_assert_eq(message.as.failed.request, SCN_ABSENT);
+        cr_assert_not(message.as.failed.closes);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
 SCN_TEST(session, says_which_request_was_too_large)
 {
         static char name[5000];

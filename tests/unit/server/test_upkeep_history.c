@@ -4,6 +4,7 @@
 /* Folding, retention and the reserve, end to end: what becomes of the file, and what a client is told. */
 
 #include "server/core.h"
+#include "tests/lib/asking.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
 #include "tests/lib/storage.h"
@@ -215,6 +216,93 @@ SCN_TEST(upkeep_history, that_is_folded_says_so_and_what_is_left_is_as_it_was)
                 expect_all_applied(&island);
         }
         cr_assert_float_eq(x_of(&island), 0, 1e-6);
+        finish(&island);
+}
+
+/* Of every question that names a revision: the nearest that are kept. */
+static void expect_nearest(struct island *island, const struct scn_message *question)
+{
+        peer_send(&island->peer, question);
+        const bool is_edit = question->kind == SCN_MESSAGE_restore;
+        const struct scn_message answer =
+                peer_expect(&island->peer, is_edit ? SCN_MESSAGE_refused : SCN_MESSAGE_failed);
+        const struct scn_slice text = is_edit ? answer.as.refused.text : answer.as.failed.text;
+        cr_assert(has_bytes(text, "revision 20 was folded; the nearest that are kept: 0 and 40"), "%d: %.*s",
+                (int)question->kind, (int)text.size, (const char *)text.data);
+}
+
+SCN_TEST(upkeep_history, that_is_folded_names_the_nearest_revisions_to_whoever_asks)
+{
+        static const uint8_t bytes[] = {20};
+        const struct scn_slice at = {bytes, 1};
+        struct island island;
+        struct scn_message message;
+        start(&island, AGE_S, 0);
+        drag_twice(&island);
+        wait(&island, AGE_S + 1, 2);
+        scn_message_init(&message, SCN_MESSAGE_tree);
+        message.as.tree = (struct scn_message_tree){.request = 9, .depth = SCN_ABSENT, .at = at};
+        expect_nearest(&island, &message);
+        scn_message_init(&message, SCN_MESSAGE_digest);
+        message.as.digest = (struct scn_message_digest){.request = 9, .mask = SCN_ABSENT, .at = at};
+        expect_nearest(&island, &message);
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world =
+                (struct scn_message_world){.request = 9, .nodes = {(const uint8_t *)"\x91\x01", 2}, .at = at};
+        expect_nearest(&island, &message);
+        scn_message_init(&message, SCN_MESSAGE_replay);
+        message.as.replay.request = 9;
+        message.as.replay.from = at;
+        expect_nearest(&island, &message);
+        message.as.replay.from = (struct scn_slice){NULL, 0};
+        message.as.replay.to = at;
+        expect_nearest(&island, &message);
+        scn_message_init(&message, SCN_MESSAGE_fork);
+        message.as.fork = (struct scn_message_fork){.request = 9, .at = at, .to = scene_text("copy")};
+        expect_nearest(&island, &message);
+        scn_message_init(&message, SCN_MESSAGE_tag);
+        message.as.tag = (struct scn_message_tag){.request = 9, .name = scene_text("here"), .rev = 20};
+        expect_nearest(&island, &message);
+        scn_message_init(&message, SCN_MESSAGE_restore);
+        message.as.restore = (struct scn_message_restore){.number = ++island.peer.number, .at = at};
+        expect_nearest(&island, &message);
+        finish(&island);
+}
+
+static uint64_t ask_info(struct island *island, const char *key)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_info);
+        message.as.info.request = 9;
+        peer_send(&island->peer, &message);
+        const struct scn_slice body = peer_expect(&island->peer, SCN_MESSAGE_answer).as.answer.body;
+        return asking_has(body, key) ? asking_member(body, key) : SCN_ABSENT;
+}
+
+SCN_TEST(upkeep_history, tells_how_far_it_is_to_whoever_asks_for_info)
+{
+        struct island island;
+        start(&island, AGE_S, 3 * AGE_S);
+        drag_twice(&island);
+        cr_assert_eq(ask_info(&island, "base"), 0);
+        cr_assert_eq(ask_info(&island, "folded_to"), 0);
+        cr_assert_eq(ask_info(&island, "folded_at"), SCN_ABSENT);
+        wait(&island, AGE_S + 1, 2);
+        cr_assert_eq(ask_info(&island, "base"), 0);
+        cr_assert_eq(ask_info(&island, "folded_to"), 2 * EDITS);
+        const uint64_t folded_at = ask_info(&island, "folded_at");
+        cr_assert(folded_at > island.hub.utc_us - 2000000 && folded_at <= island.hub.utc_us, "not a moment ago");
+        cr_assert_eq(room_of(&island)->counters.folded, 2 * EDITS - 2);
+        /* What nobody has told it is what the file says. */
+        peer_close(&island.peer);
+        hub_stop(&island.hub);
+        hub_restart(&island.hub);
+        open_island(&island);
+        cr_assert_eq(ask_info(&island, "folded_to"), 2 * EDITS);
+        cr_assert_eq(ask_info(&island, "folded_at"), SCN_ABSENT);
+        wait(&island, 3 * AGE_S, 3);
+        cr_assert_eq(ask_info(&island, "base"), (uint64_t)ask(&island, "SELECT min(rev) FROM checkpoints"));
+        cr_assert_gt(ask_info(&island, "base"), 0);
         finish(&island);
 }
 

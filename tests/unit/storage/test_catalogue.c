@@ -111,6 +111,29 @@ SCN_TEST(storage_catalogue, removes_drafts_that_nobody_published)
         scn_test_storage_finish(&test);
 }
 
+SCN_TEST(storage_catalogue, makes_so_many_drafts_at_the_same_time)
+{
+        const struct scn_storage_birth birth = {.uid = {{1}}, .created_us = 1};
+        struct scn_storage_fault fault = {0};
+        struct scn_test_storage test;
+        struct scn_journal *last, *more;
+        char name[32];
+
+        scn_test_storage_init(&test);
+        for (int i = 1; i < 10000; i++) {
+                snprintf(name, sizeof name, ".draft-%d", i);
+                const int fd = open(scn_test_storage_file(&test, name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                cr_assert_geq(fd, 0);
+                (void)close(fd);
+        }
+        SCN_TEST_OK(scn_storage_draft(test.storage, &birth, &last, NULL));
+        cr_assert_eq(access(scn_test_storage_file(&test, ".draft-10000"), F_OK), 0);
+        cr_assert_eq(scn_storage_draft(test.storage, &birth, &more, &fault), SCN_E_STORAGE_FAILED);
+        cr_assert_eq(access(scn_test_storage_file(&test, ".draft-10001"), F_OK), -1);
+        scn_journal_close(last);
+        scn_test_storage_finish(&test);
+}
+
 SCN_TEST(storage_catalogue, renames_a_document_but_not_over_another)
 {
         struct scn_test_storage test;

@@ -97,6 +97,31 @@ SCN_TEST(storage_directory, lists_documents_by_name_and_nothing_else)
         scn_test_storage_finish(&test);
 }
 
+/* Wherever it points: to another document, to a file elsewhere, or nowhere. */
+SCN_TEST(storage_directory, takes_no_link_for_a_document)
+{
+        static const char *const targets[] = {"b.scene", "/etc/passwd", "/nonexistent", "a.scene"};
+        struct scn_test_storage test;
+        scn_test_storage_init(&test);
+        create(&test, "b");
+        for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+                static const struct scn_journal_options reading = {.mode = SCN_JOURNAL_READ};
+                struct scn_storage_fault fault = {0};
+                struct scn_journal *journal;
+                cr_assert_eq(symlink(targets[i], scn_test_storage_file(&test, "a.scene")), 0);
+                cr_assert_eq(scn_journal_open(test.storage, scn_test_text("a"), NULL, &journal, &fault),
+                        SCN_E_NOT_A_DOCUMENT);
+                cr_assert_str_eq(fault.text, "a.scene: a symbolic link, which is not followed");
+                cr_assert_eq(scn_journal_open(test.storage, scn_test_text("a"), &reading, &journal, &fault),
+                        SCN_E_NOT_A_DOCUMENT);
+                cr_assert_eq(scn_storage_delete(test.storage, scn_test_text("a"), 1, &fault), SCN_E_NOT_A_DOCUMENT);
+                cr_assert_eq(scn_storage_rename(test.storage, scn_test_text("a"), scn_test_text("c"), &fault),
+                        SCN_E_NOT_A_DOCUMENT);
+                cr_assert_eq(unlink(scn_test_storage_file(&test, "a.scene")), 0);
+        }
+        scn_test_storage_finish(&test);
+}
+
 SCN_TEST(storage_directory, knows_whether_a_document_exists)
 {
         struct scn_test_storage test;

@@ -64,6 +64,36 @@ SCN_TEST(journal, tells_its_end_and_how_much_it_holds)
         scn_test_storage_finish(&test);
 }
 
+/* Makes the document with a note of this size about where it came from, made longer in the file by `more`. */
+static enum scn_error open_with_origin(uint32_t size, uint32_t more)
+{
+        static uint8_t origin[65536];
+        struct scn_test_storage test;
+        struct scn_journal *journal = NULL;
+        char sql[96];
+
+        scn_test_storage_init(&test);
+        memset(origin, 'o', sizeof origin);
+        const struct scn_storage_birth birth = {
+                .uid = scn_test_client_uid(9), .created_us = 1, .origin = {origin, size}};
+        SCN_TEST_OK(scn_storage_create(test.storage, scn_test_text("island"), &birth, NULL));
+        snprintf(sql, sizeof sql, "UPDATE document SET origin = zeroblob(%u)", size + more);
+        if (more > 0)
+                scn_test_sql(scn_test_storage_file(&test, "island.scene"), sql);
+        const enum scn_error error = scn_journal_open(test.storage, scn_test_text("island"), NULL, &journal, NULL);
+        if (error == SCN_OK)
+                cr_assert_eq(scn_journal_origin(journal).size, size);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+        return error;
+}
+
+SCN_TEST(journal, has_an_origin_up_to_its_limit_and_believes_in_none_beyond)
+{
+        cr_assert_eq(open_with_origin(65536, 0), SCN_OK);
+        cr_assert_eq(open_with_origin(65536, 1), SCN_E_CORRUPT);
+}
+
 /* ----------------------------------------------------------------- epochs */
 
 SCN_TEST(journal, lists_each_epoch_with_where_it_began_and_ended)
@@ -320,7 +350,8 @@ SCN_TEST(journal, is_not_opened_through_a_symbolic_link)
         snprintf(target, sizeof target, "%s", scn_test_storage_file(&test, "elsewhere.scene"));
         cr_assert_eq(rename(scn_test_storage_file(&test, "island.scene"), target), 0);
         cr_assert_eq(symlink(target, scn_test_storage_file(&test, "island.scene")), 0);
-        expect_open(&test, SCN_JOURNAL_WRITE, SCN_E_STORAGE_FAILED);
+        expect_open(&test, SCN_JOURNAL_WRITE, SCN_E_NOT_A_DOCUMENT);
+        expect_open(&test, SCN_JOURNAL_READ, SCN_E_NOT_A_DOCUMENT);
         scn_test_storage_finish(&test);
 }
 

@@ -255,6 +255,37 @@ SCN_TEST_WITH(journal_read, names_the_revision_that_is_damaged_or_missing_and_is
 }
 
 /* CASES B23, as far as it is the journal's: one damaged document, one that works. */
+/* What is said of a record that is not what was written, but so many bytes. */
+static void read_record_of(uint32_t size, struct scn_storage_fault *fault)
+{
+        static const struct scn_test_shape shape = {.client = 1, .records_count = 1, .payload_bytes = 5000};
+        struct scn_test_storage test;
+        struct scn_journal_page *page;
+        char sql[96];
+
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 1, &shape, NULL));
+        scn_journal_close(journal);
+        snprintf(sql, sizeof sql, "UPDATE records SET after = zeroblob(%u)", size);
+        scn_test_sql(scn_test_storage_file(&test, "island.scene"), sql);
+        journal = scn_test_open_island(&test, SCN_JOURNAL_READ);
+        cr_assert_eq(scn_journal_read(journal, &(struct scn_journal_range){.from = 1}, &page, fault), SCN_E_CORRUPT);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+/* A row that nobody can have written is not read into memory. */
+SCN_TEST(journal_read, looks_at_no_row_longer_than_any_that_is_written)
+{
+        struct scn_storage_fault fault = {0};
+
+        read_record_of(2u << 20, &fault);
+        cr_assert_null(strstr(fault.text, "too big"), "%s", fault.text);
+        read_record_of((2u << 20) + 1, &fault);
+        cr_assert_not_null(strstr(fault.text, "too big"), "%s", fault.text);
+}
+
 SCN_TEST_WITH(journal_read, damage_of_one_document_is_none_of_anothers, .timeout = 120)
 {
         struct scn_test_storage test;

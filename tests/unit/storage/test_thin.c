@@ -78,6 +78,25 @@ SCN_TEST(thin, leaves_gaps_that_grow_with_the_distance_from_the_newest)
         scn_test_storage_finish(&test);
 }
 
+/* Nobody makes so many without thinning them, but a file may hold them. */
+SCN_TEST(thin, comes_to_an_end_with_more_checkpoints_than_it_looks_at)
+{
+        struct scn_test_storage test;
+        struct scn_journal *journal = make_island(&test, 300);
+
+        for (scn_revision revision = 1; revision <= 300; revision++)
+                write_checkpoint(journal, revision, 1);
+        thin(journal);
+        cr_assert_eq(find(journal, 300), 300);
+        cr_assert_eq(find(journal, 299), 299);
+        const int64_t left =
+                scn_test_sql(scn_test_storage_file(&test, "island.scene"), "SELECT count(*) FROM checkpoints");
+        cr_assert(left >= 5 && left <= 20, "%d", (int)left);
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
 SCN_TEST(thin, keeps_the_newest_two_whatever_lies_between_them)
 {
         struct scn_test_storage test;

@@ -8,6 +8,7 @@
 #include "client/scenectl/edit_line.h"
 #include "protocol/base/uid.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A client to which an edit can be handed in, and the document of its server. */
@@ -139,6 +140,36 @@ SCN_TEST(edit_line, says_which_op_and_which_member_is_wrong)
         refuse(&bench, "{\"ops\":[],\"group\":-1}", SCN_E_BAD_OP, UINT32_MAX, "group");
         refuse(&bench, "{\"ops\":[],\"strict\":true}", SCN_E_BAD_OP, UINT32_MAX, "strict");
         refuse(&bench, "{\"ops\":[],\"ops\":[]}", SCN_E_BAD_OP, UINT32_MAX, "JSON");
+        tear_down(&bench);
+}
+
+/* A node with so many properties of 60,000 bytes. */
+static enum scn_error add_with_values(struct bench *bench, uint32_t count)
+{
+        static char line[71 * 61000];
+        struct scn_draft *draft = scn_draft_create(bench->mock.client, NULL);
+        size_t size = (size_t)snprintf(line, sizeof line, "{\"ops\":[{\"op\":\"add\",\"parent\":\"/\",\"props\":{");
+        for (uint32_t i = 0; i < count; i++) {
+                size += (size_t)snprintf(line + size, sizeof line - size, "%s\"%u\":\"", i > 0 ? "," : "", i);
+                memset(line + size, 'v', 60000);
+                size += 60000;
+                line[size++] = '"';
+        }
+        (void)snprintf(line + size, sizeof line - size, "}}]}");
+        const enum scn_error error = scn_edit_line_read(draft, scene_text(line), &bench->op, bench->problem);
+        scn_draft_destroy(draft);
+        return error;
+}
+
+/* An op goes in one message. */
+SCN_TEST(edit_line, has_so_many_bytes_of_values_in_one_op_at_the_most)
+{
+        struct bench bench;
+        set_up(&bench);
+        cr_assert_eq(add_with_values(&bench, 69), SCN_OK, "%s", bench.problem);
+        cr_assert_eq(add_with_values(&bench, 70), SCN_E_TOO_LARGE);
+        cr_assert_eq(bench.op, 0);
+        cr_assert_not_null(strstr(bench.problem, "69"), "%s", bench.problem);
         tear_down(&bench);
 }
 

@@ -188,8 +188,21 @@ SCN_TEST(gltf_read, refuses_what_exceeds_the_documents_limits)
                         "%s: %s", rows[i].text, scn_gltf_fault_word(report.fault));
                 cr_expect_null(nodes.ops);
         }
-        options.file_bytes_max = 10;
-        cr_expect_eq(scn_gltf_read_bytes(scene_text(rows[0].text), &options, &nodes, &report), SCN_GLTF_FILE_TOO_LARGE);
+}
+
+SCN_TEST(gltf_read, takes_a_file_up_to_its_limit)
+{
+        const char *text = FILE_WITH("\"nodes\":[]");
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_nodes nodes;
+        struct scn_gltf_report report;
+
+        options.file_bytes_max = (uint32_t)strlen(text);
+        cr_expect_eq(scn_gltf_read_bytes(scene_text(text), &options, &nodes, &report), SCN_GLTF_OK);
+        scn_gltf_nodes_finish(&nodes);
+        options.file_bytes_max--;
+        cr_expect_eq(scn_gltf_read_bytes(scene_text(text), &options, &nodes, &report), SCN_GLTF_FILE_TOO_LARGE);
+        cr_expect_null(nodes.ops);
 }
 
 /* B67: accessors that lie in every way. Nobody here looks at them. */

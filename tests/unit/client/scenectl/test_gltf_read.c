@@ -113,6 +113,24 @@ SCN_TEST(gltf_read, normalises_a_rotation_and_says_so)
         cr_expect_eq(note.amount, 2.0);
 }
 
+SCN_TEST(gltf_read, keeps_so_many_notes_and_counts_all)
+{
+        for (uint32_t count = SCN_GLTF_NOTES_MAX; count <= SCN_GLTF_NOTES_MAX + 1; count++) {
+                char list[2048] = "";
+                char text[4096];
+                struct scn_gltf_report report;
+                size_t size = 0;
+                for (uint32_t i = 0; i < count; i++)
+                        size += (size_t)snprintf(
+                                list + size, sizeof list - size, "%s{\"rotation\":[0,0,0,2]}", i == 0 ? "" : ",");
+                (void)snprintf(text, sizeof text, NODES("%s"), list);
+                struct scn_gltf_nodes nodes = gltf_read(text, &report);
+                scn_gltf_nodes_finish(&nodes);
+                cr_assert_eq(report.counts[SCN_GLTF_NOTE_NORMALISED], count);
+                cr_assert_eq(report.notes_count, SCN_GLTF_NOTES_MAX);
+        }
+}
+
 /* Everything else that a comma can stand in is text, so this is the one way a locale could reach us. */
 SCN_TEST(gltf_read, is_the_same_under_any_locale)
 {

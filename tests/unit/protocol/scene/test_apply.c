@@ -237,14 +237,45 @@ SCN_TEST(limits, hold_for_the_siblings_that_the_paths_of_an_edit_look_at)
         }
         struct scn_op ops[2] = {scene_rename(0, "a"), scene_rename(0, "b")};
         struct scn_refusal refusal;
-        ops[0].node = scene_path("/[9]");
-        ops[1].node = scene_path("/[8]");
+        /* When the second is looked for, the ninth has a name: that costs a step, too. */
+        ops[0].node = scene_path("/[8]");
+        ops[1].node = scene_path("/[9]");
         cr_assert_eq(try_ops(document, 1, ops, 2, &refusal), SCN_OK);
+        (void)scene_do(document, scene_rename(10, NULL));
+        (void)scene_do(document, scene_rename(12, NULL));
         ops[0].node = scene_path("/[9]");
-        ops[1].node = scene_path("/[10]");
         cr_assert_eq(try_ops(document, 1, ops, 2, &refusal), SCN_E_PATH_TOO_LONG);
         cr_assert_eq(refusal.op, 1);
         scn_document_destroy(document);
+}
+
+/* Sets so many properties, all of them alike. */
+static enum scn_error set_properties(uint32_t record_bytes_max, uint32_t count, struct scn_refusal *refusal)
+{
+        struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        limits.record_bytes_max = record_bytes_max;
+        struct scn_document *document = scene_create_limited(&limits);
+        const struct scn_op ops[] = {scene_set(1, "a", scene_integer(1)), scene_set(1, "b", scene_integer(1)),
+                scene_set(1, "c", scene_integer(1))};
+        const enum scn_error error = try_ops(document, 1, ops, count, refusal);
+        cr_assert_eq(scn_document_revision(document), error == SCN_OK ? 1 : 0);
+        cr_assert_eq(scn_document_node(document, 1).properties_count, error == SCN_OK ? count : 0);
+        scn_document_destroy(document);
+        return error;
+}
+
+SCN_TEST(limits, hold_for_the_bytes_of_an_edits_records)
+{
+        struct scn_refusal refusal;
+        uint32_t one = 1;
+        while (set_properties(one, 1, &refusal) == SCN_E_TOO_LARGE && one < 10000) {
+                one++;
+        }
+        cr_assert(one > 10 && one < 1000, "%u", one);
+        cr_assert_eq(set_properties(3 * one, 3, &refusal), SCN_OK);
+        cr_assert_eq(set_properties(3 * one - 1, 3, &refusal), SCN_E_TOO_LARGE);
+        cr_assert_eq(refusal.op, 2);
+        cr_assert_eq(set_properties(3 * one - 1, 2, &refusal), SCN_OK);
 }
 
 SCN_TEST(limits, hold_for_removed_keys_that_are_still_remembered)

@@ -442,7 +442,7 @@ SCN_TEST(golden, answers_to_edits_and_views)
         message = make(SCN_MESSAGE_failed);
         message.as.failed.request = 19;
         message.as.failed.code = scene_text("no_node");
-        message.as.failed.text = scene_text(scn_error_text(SCN_E_NO_NODE));
+        message.as.failed.text = scene_text("node /nowhere: no node has this path");
         expect_message("failed", &message);
         message = make(SCN_MESSAGE_failed);
         message.as.failed.code = scene_text("kicked");
@@ -549,6 +549,52 @@ SCN_TEST(golden, there_is_an_example_of_every_message)
 #define EXPECT(number, name, receiver, since, bytes_max, what) (void)golden_get(#name);
         SCN_MESSAGE_LIST(EXPECT)
 #undef EXPECT
+}
+
+/* The example, with all fields that it leaves out and one that nobody knows, which makes it so large. */
+static enum scn_error decode_padded(const char *name, uint32_t fields, enum scn_message_receiver receiver, size_t size)
+{
+        const struct scn_slice example = golden_get(name);
+        struct object padded;
+        struct scn_message message;
+        struct scn_message_fault fault;
+        struct scn_unpacker unpacker = scn_unpacker_from(example);
+        scn_buffer_init(&padded.buffer, 1 << 17);
+        padded.packer = scn_packer_to(&padded.buffer);
+        const uint32_t there = scn_unpack_array(&unpacker);
+        cr_assert_leq(there, 1 + fields, "%s", name);
+        scn_pack_array(&padded.packer, fields + 2);
+        for (uint32_t i = 0; i < 1 + fields; i++) {
+                if (i < there) {
+                        scn_pack_raw(&padded.packer, scn_unpack_raw(&unpacker));
+                } else {
+                        scn_pack_nil(&padded.packer);
+                }
+        }
+        static const uint8_t zeros[65536];
+        const size_t left = size - padded.buffer.size;
+        const size_t head = left < 258 ? 2 : left < 65539 ? 3 : 5;
+        scn_pack_bin(&padded.packer, zeros, left - head);
+        const struct scn_slice bytes = bytes_of(&padded);
+        cr_assert_eq(bytes.size, size, "%s: %u", name, bytes.size);
+        const enum scn_error error = scn_message_decode(bytes, receiver, &message, &fault);
+        scn_buffer_finish(&padded.buffer);
+        return error;
+}
+
+SCN_TEST(golden, a_message_that_has_a_limit_of_its_own_is_read_up_to_it)
+{
+#define COUNT_FIELD(m, kind, name, need, what) +1
+#define EXPECT(number, name, receiver, since, bytes_max, what)                                                         \
+        if ((bytes_max) != 0) {                                                                                        \
+                const uint32_t fields = 0 SCN_FIELDS_OF_##name(COUNT_FIELD, name);                                     \
+                cr_expect_eq(decode_padded(#name, fields, SCN_RECEIVER_##receiver, (bytes_max)), SCN_OK, #name);       \
+                cr_expect_eq(decode_padded(#name, fields, SCN_RECEIVER_##receiver, (bytes_max) + 1), SCN_E_TOO_LARGE,  \
+                        #name);                                                                                        \
+        }
+        SCN_MESSAGE_LIST(EXPECT)
+#undef EXPECT
+#undef COUNT_FIELD
 }
 
 static void check_ops(const char *name, struct scn_slice array)

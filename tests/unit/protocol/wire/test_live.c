@@ -6,6 +6,7 @@
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct scn_slice spelled(const struct scn_packer *packer)
@@ -56,6 +57,35 @@ SCN_TEST(wire_live, elements_may_be_longer_than_known_and_nils_at_the_end_mean_g
 }
 
 /* Cut short anywhere, or with any byte another: an error or an element, never more than there is. */
+/* Takes so many keys away, of which none is there. */
+static enum scn_error merge_removals(uint32_t count)
+{
+        struct scn_buffer map;
+        struct scn_buffer merged;
+        scn_buffer_init(&map, 8192);
+        scn_buffer_init(&merged, SCN_LIVE_presence_bytes_max);
+        struct scn_packer packer = scn_packer_to(&map);
+        scn_pack_map(&packer, count);
+        for (uint32_t i = 0; i < count; i++) {
+                char key[16];
+                (void)snprintf(key, sizeof key, "%u", i);
+                scn_pack_cstring(&packer, key);
+                scn_pack_nil(&packer);
+        }
+        const struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        const enum scn_error error = scn_presence_merge(
+                (struct scn_slice){NULL, 0}, (struct scn_slice){map.data, (uint32_t)map.size}, &limits, &merged);
+        scn_buffer_finish(&map);
+        scn_buffer_finish(&merged);
+        return error;
+}
+
+SCN_TEST(wire_live, so_many_keys_are_read_of_a_presence_at_the_most)
+{
+        cr_assert_eq(merge_removals(256), SCN_OK);
+        cr_assert_eq(merge_removals(257), SCN_E_TOO_MANY_KEYS);
+}
+
 SCN_TEST(wire_live, what_is_cut_short_is_an_error)
 {
         struct scn_buffer buffer;

@@ -225,6 +225,47 @@ SCN_TEST(frames, beyond_the_limit_and_without_preface_are_refused_before_they_ar
         scn_frame_reader_finish(&reader);
 }
 
+/* What a frame's head is taken for when nothing has come of the rest. */
+static enum scn_error take_head(const char *head, size_t size, bool is_greeted)
+{
+        struct scn_frame_reader reader;
+        struct scn_slice payload;
+        enum scn_error error;
+        scn_frame_reader_init(&reader);
+        if (is_greeted) {
+                reader.message_bytes_max = SCN_MESSAGE_BYTES_MAX;
+        }
+        cr_assert_eq(scn_frame_reader_feed(&reader, scn_preface, SCN_PREFACE_BYTES), SCN_OK);
+        cr_assert_eq(scn_frame_reader_feed(&reader, head, size), SCN_OK);
+        cr_assert_not(scn_frame_reader_next(&reader, &payload, &error));
+        scn_frame_reader_finish(&reader);
+        return error;
+}
+
+SCN_TEST(frames, are_waited_for_up_to_the_limit_which_is_small_before_the_greeting)
+{
+        cr_assert_eq(take_head("\xc5\x10\x00", 3, false), SCN_OK);
+        cr_assert_eq(take_head("\xc5\x10\x01", 3, false), SCN_E_TOO_LARGE);
+        cr_assert_eq(take_head("\xc6\x00\x40\x00\x00", 5, true), SCN_OK);
+        cr_assert_eq(take_head("\xc6\x00\x40\x00\x01", 5, true), SCN_E_TOO_LARGE);
+}
+
+/* So many nested arrays in a message that takes any object. */
+static enum scn_error decode_nested(uint32_t levels)
+{
+        uint8_t bytes[128] = {0x93, SCN_MESSAGE_world, 7};
+        struct scn_message_fault fault;
+        memset(bytes + 3, 0x91, levels);
+        bytes[3 + levels] = 1;
+        return decode((const char *)bytes, 4 + levels, &fault);
+}
+
+SCN_TEST(message, holds_objects_that_are_nested_up_to_a_limit)
+{
+        cr_assert_eq(decode_nested(63), SCN_OK);
+        cr_assert_eq(decode_nested(64), SCN_E_BAD_MESSAGE);
+}
+
 /* --- Ops --- */
 
 SCN_TEST(ops, read_back_as_they_were_written)

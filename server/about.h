@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#ifndef SCN_SERVER_ABOUT_H
+#define SCN_SERVER_ABOUT_H
+
+/* What a failure is about, in words for people: "node /Boat: no such node has ever existed here". The thing that the
+ * request named and the error belongs to stands before the text, the limit that was met behind it. Every answer that
+ * says no passes here; codes, which programs compare, are not touched. */
+
+#include "protocol/scene/document.h"
+#include "protocol/wire/message.h"
+
+#define SCN_SAID_BYTES_MAX 1024u /* of a reason, for people */
+
+struct scn_said {
+        char text[SCN_SAID_BYTES_MAX];
+        size_t size;
+};
+
+/* Why a request failed. `text` NULL: the error list's. Returns a text that lives as long as `said` and `text`. */
+const char *scn_about_request(struct scn_said *said, const struct scn_message *message, enum scn_error error,
+        const char *text, const struct scn_limits *limits);
+/* The same of an edit. `refusal` NULL: nothing more is known. */
+const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, enum scn_error error,
+        const struct scn_refusal *refusal, const struct scn_limits *limits);
+/* Why nothing is written while less of the disk is free than the reserve. */
+const char *scn_about_reserve(struct scn_said *said, uint64_t reserve_bytes);
+/* The same of one node among several, called `what`. */
+const char *scn_about_node(struct scn_said *said, const char *what, const struct scn_node_ref *ref,
+        enum scn_error error, const struct scn_limits *limits);
+
+#endif
