@@ -314,7 +314,7 @@ static void check(struct world *world, const char *what)
                         const struct cell *wanted = &node->cells[part];
                         cr_assert(cell.value == wanted->value && cell.writer == wanted->writer &&
                                         cell.revision == wanted->revision,
-                                "seed %llu, %s, revision %llu: part %u of node %u is %u of %llu@%llu, not %u of %llu@%llu",
+                                "seed %llu, %s, revision %llu: part %u of %u is %u of %llu@%llu, not %u of %llu@%llu",
                                 seed, what, revision, part, i, cell.value, (unsigned long long)cell.writer,
                                 (unsigned long long)cell.revision, wanted->value, (unsigned long long)wanted->writer,
                                 (unsigned long long)wanted->revision);
