@@ -206,7 +206,7 @@ void scn_author_note_edit(struct scn_author *author, scn_revision step, scn_revi
                 return;
         }
         SCN_ASSERT(steps->all_count < steps->all_capacity && steps->undo_count < steps->undo_capacity);
-        steps->all[steps->all_count++] = (struct scn_step){step, revision};
+        steps->all[steps->all_count++] = (struct scn_step){.first = step, .last = revision};
         steps->undo[steps->undo_count++] = step;
         if (steps->all_count > SCN_UNDO_STEPS_MAX + SCN_UNDO_STEPS_MAX / 4) {
                 forget_oldest(steps);
@@ -227,11 +227,15 @@ void scn_author_note_undo(struct scn_author *author, const scn_revision *undone,
         }
 }
 
-void scn_author_note_redo(struct scn_author *author, const scn_revision *redone, size_t count)
+void scn_author_note_redo(struct scn_author *author, const scn_revision *redone, size_t count, scn_revision by)
 {
         struct scn_steps *steps = &author->steps;
         author->changes++;
         for (size_t i = 0; i < count; i++) {
+                const size_t place = place_of(steps, redone[i]);
+                if (place < steps->all_count && steps->all[place].first == redone[i]) {
+                        steps->all[place].redone = by;
+                }
                 drop_redo(steps, redone[i]);
                 drop_undo(steps, redone[i]);
                 SCN_ASSERT(steps->undo_count < steps->undo_capacity);
@@ -265,21 +269,23 @@ static bool match_met(const void *owner, uint32_t ref, const void *key)
         return ((const struct reading *)owner)->steps->all[ref].first == *(const scn_revision *)key;
 }
 
-/* `last` 0: not known yet. *is_new_out: it has not been heard of before. */
-static enum scn_error meet(struct reading *reading, scn_revision first, scn_revision last, bool *is_new_out)
+/* What is 0 in `step` is not known yet. *is_new_out: it has not been heard of before. */
+static enum scn_error meet(struct reading *reading, struct scn_step step, bool *is_new_out)
 {
         struct scn_steps *steps = reading->steps;
-        const uint32_t ref = scn_index_map_find(&reading->met, hash_of(first), &first);
+        const uint32_t ref = scn_index_map_find(&reading->met, hash_of(step.first), &step.first);
         *is_new_out = ref == SCN_INDEX_MAP_NONE;
         if (!*is_new_out) {
-                steps->all[ref].last = steps->all[ref].last == 0 ? last : steps->all[ref].last;
+                struct scn_step *known = &steps->all[ref];
+                known->last = known->last == 0 ? step.last : known->last;
+                known->redone = known->redone == 0 ? step.redone : known->redone;
                 return SCN_OK;
         }
         if (!reserve(steps, 1, 1, 1) || !scn_index_map_reserve(&reading->met, (uint32_t)steps->all_count + 1)) {
                 return SCN_E_NO_MEMORY;
         }
-        steps->all[steps->all_count] = (struct scn_step){first, last};
-        scn_index_map_add(&reading->met, hash_of(first), (uint32_t)steps->all_count);
+        steps->all[steps->all_count] = step;
+        scn_index_map_add(&reading->met, hash_of(step.first), (uint32_t)steps->all_count);
         steps->all_count++;
         return SCN_OK;
 }
@@ -291,7 +297,9 @@ static enum scn_error meet_taking(struct reading *reading, const struct scn_jour
         const size_t count = reading->steps_of(transaction->answer, about, SCN_UNDO_COUNT_MAX);
         for (size_t i = count; i-- > 0;) {
                 bool is_new;
-                const enum scn_error error = meet(reading, about[i], 0, &is_new);
+                const scn_revision redone = transaction->cause == SCN_CAUSE_REDO ? transaction->revision : 0;
+                const struct scn_step step = {.first = about[i], .redone = redone};
+                const enum scn_error error = meet(reading, step, &is_new);
                 if (error != SCN_OK) {
                         return error;
                 }
@@ -318,7 +326,8 @@ static enum scn_error meet_transaction(struct reading *reading, const struct scn
                 return meet_taking(reading, transaction);
         }
         bool is_new;
-        const enum scn_error error = meet(reading, transaction->step, transaction->revision, &is_new);
+        const struct scn_step step = {.first = transaction->step, .last = transaction->revision};
+        const enum scn_error error = meet(reading, step, &is_new);
         if (error == SCN_OK && is_new) {
                 reading->steps->undo[reading->steps->undo_count++] = transaction->step;
         }

@@ -36,8 +36,9 @@ enum scn_cause {
 };
 
 struct scn_step {
-        scn_revision first; /* its name */
-        scn_revision last;  /* its last transaction */
+        scn_revision first;  /* its name */
+        scn_revision last;   /* its last transaction */
+        scn_revision redone; /* the transaction that brought it back, the last one; 0: none has */
 };
 
 struct scn_undone {
@@ -87,8 +88,8 @@ SCN_NODISCARD bool scn_author_reserve(struct scn_author *author, size_t extra);
 void scn_author_note_edit(struct scn_author *author, scn_revision step, scn_revision revision);
 /* Steps that were taken back by transaction `by`, in this order; `by` 0: used up, they cannot be brought back. */
 void scn_author_note_undo(struct scn_author *author, const scn_revision *steps, size_t count, scn_revision by);
-/* Steps that were brought back, in this order. */
-void scn_author_note_redo(struct scn_author *author, const scn_revision *steps, size_t count);
+/* Steps that were brought back by transaction `by`, in this order. */
+void scn_author_note_redo(struct scn_author *author, const scn_revision *steps, size_t count, scn_revision by);
 /* The step of this name, or NULL. */
 const struct scn_step *scn_steps_find(const struct scn_steps *steps, scn_revision first);
 

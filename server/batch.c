@@ -411,7 +411,8 @@ static void note_published(struct scn_entry *entry)
                         entry->author, entry->steps, entry->steps_count, scn_changes_revision(entry->changes));
                 break;
         case SCN_CAUSE_REDO:
-                scn_author_note_redo(entry->author, entry->steps, entry->steps_count);
+                scn_author_note_redo(
+                        entry->author, entry->steps, entry->steps_count, scn_changes_revision(entry->changes));
                 break;
         case SCN_CAUSE_EDIT:
         case SCN_CAUSE_IMPORT:

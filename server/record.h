@@ -42,16 +42,35 @@ SCN_NODISCARD enum scn_error scn_record_encode(const struct scn_document *docume
  * from `after` and need scn_record_settle(). SCN_E_CORRUPT: it is no such payload. */
 SCN_NODISCARD enum scn_error scn_record_redo(
         uint32_t kind, struct scn_uid node, struct scn_slice after, struct scn_ops *ops);
+/* Another record of the same kind as one that is taken back, and the fields to take of it: a move's transform. */
+struct scn_record_more {
+        const struct scn_journal_record *record;
+        uint32_t fields; /* SCN_FIELDS_TRS */
+};
+
 /* How a step is taken back, or brought back. */
 struct scn_record_undo {
         scn_revision step;
         scn_revision since; /* the revision of the record's transaction */
         bool is_redo;       /* records of other steps, in a transaction that took back several, are left out */
         bool is_forced;
+        uint32_t left_out;                  /* of a transform's or a move's fields, those to leave */
+        const struct scn_record_more *more; /* NULL: none */
         /* Whether a node is one that the step added: it goes itself, with all beneath. */
         bool (*is_added)(void *data, struct scn_uid uid);
         void *data;
 };
+
+/* What a record that sets fields sets; of an add or a removal nothing. Slices borrow from it. */
+struct scn_record_about {
+        uint32_t fields;       /* SCN_FIELDS_* */
+        struct scn_uid parent; /* transform: then */
+        struct scn_slice key;  /* set */
+};
+
+/* SCN_E_CORRUPT: it is no such record. */
+SCN_NODISCARD enum scn_error scn_record_read_about(
+        const struct scn_journal_record *record, struct scn_record_about *about_out);
 
 /* The step that a record of something taken back is about. SCN_E_CORRUPT: it takes nothing back. */
 SCN_NODISCARD enum scn_error scn_record_step(const struct scn_journal_record *record, scn_revision *step_out);

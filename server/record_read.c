@@ -402,6 +402,73 @@ static bool leaves_empty(struct scn_slice after)
         return scn_unpack_kind(&unpacker) == SCN_PACK_NIL;
 }
 
+enum scn_error scn_record_read_about(const struct scn_journal_record *record, struct scn_record_about *about_out)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(record->before);
+        struct scn_op place;
+        *about_out = (struct scn_record_about){.fields = 0};
+        if (record->kind >= SCN_OP_COUNT) {
+                return SCN_E_CORRUPT;
+        }
+        if (record->kind == SCN_OP_ADD || record->kind == SCN_OP_REMOVE) {
+                return SCN_OK;
+        }
+        if (scn_unpack_array(&unpacker) != before_count(record->kind)) {
+                fail(&unpacker, SCN_E_BAD_MESSAGE);
+        }
+        if (record->kind == SCN_OP_MOVE) {
+                read_place(&unpacker, &place);
+                (void)read_optional_uid(&unpacker);
+                about_out->fields = SCN_FIELDS_PLACE | read_fields(&unpacker);
+        } else if (record->kind == SCN_OP_TRANSFORM) {
+                about_out->fields = read_fields(&unpacker);
+                (void)scn_unpack_raw(&unpacker);
+                (void)scn_unpack_raw(&unpacker);
+                about_out->parent = read_optional_uid(&unpacker);
+        } else if (record->kind == SCN_OP_RENAME) {
+                about_out->fields = SCN_FIELDS_NAME;
+        } else {
+                about_out->fields = SCN_FIELDS_PROPERTY;
+                about_out->key = scn_unpack_text(&unpacker, UINT32_MAX);
+        }
+        return unpacker.error == SCN_OK ? SCN_OK : unpacker.error == SCN_E_NO_MEMORY ? SCN_E_NO_MEMORY : SCN_E_CORRUPT;
+}
+
+/* Adds to a move that is taken back what another brought along. */
+static void add_more(
+        struct scn_unpacker *unpacker, const struct scn_record_more *more, struct scn_op *op, struct inverse *inverse)
+{
+        struct scn_op other = {.kind = SCN_OP_MOVE};
+        struct inverse theirs = {.writers = {0}};
+        struct scn_unpacker from = scn_unpacker_from(more->record->before);
+        if (more->record->kind != SCN_OP_MOVE || scn_unpack_array(&from) != before_count(SCN_OP_MOVE)) {
+                fail(&from, SCN_E_BAD_MESSAGE);
+        }
+        undo_move(&from, &other, &theirs);
+        if (from.error != SCN_OK) {
+                fail(unpacker, from.error);
+                return;
+        }
+        const uint32_t fields = other.fields & more->fields & ~op->fields;
+        const struct scn_trs trs = op->trs;
+        op->trs = other.trs;
+        if ((fields & SCN_FIELDS_TRANSLATION) == 0) {
+                memcpy(op->trs.t, trs.t, sizeof trs.t);
+        }
+        if ((fields & SCN_FIELDS_ROTATION) == 0) {
+                memcpy(op->trs.r, trs.r, sizeof trs.r);
+        }
+        if ((fields & SCN_FIELDS_SCALE) == 0) {
+                memcpy(op->trs.s, trs.s, sizeof trs.s);
+        }
+        op->fields |= fields;
+        for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE; field++) {
+                if ((fields >> field & 1) != 0) {
+                        inverse->writers[field] = theirs.writers[field];
+                }
+        }
+}
+
 static enum scn_error undo_one(const struct scn_journal_record *record, const struct scn_record_undo *undo,
         const scn_revision *expected, struct scn_ops *ops)
 {
@@ -428,6 +495,10 @@ static enum scn_error undo_one(const struct scn_journal_record *record, const st
                 undo_move(&unpacker, op, inverse);
         } else {
                 undo_value(&unpacker, record->kind, op, inverse);
+        }
+        op->fields &= ~undo->left_out;
+        if (undo->more != NULL) {
+                add_more(&unpacker, undo->more, op, inverse);
         }
         inverse->condition.was_emptied = record->kind == SCN_OP_SET && leaves_empty(record->after);
         return end_of(&unpacker);

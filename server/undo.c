@@ -6,41 +6,21 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "server/answer.h"
-#include "server/record.h"
 #include "server/room_open.h"
-#include "server/undo_chains.h"
 #include "server/undo_heads.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* A step to take back or bring back: its records, and where its ops end. */
-struct wanted {
-        struct scn_step step;
-        scn_revision by; /* redo: the transaction that took it back */
-        size_t pages_first, pages_end;
-        uint32_t records_first, records_end; /* redo: those of its one page that are about the step */
-        size_t ops_end;
-};
+#include "server/undo_records.h"
 
 struct scn_undo {
         struct scn_author *author; /* the room's */
         uint64_t author_changes;   /* as it was when the steps were chosen */
         enum scn_cause cause;
-        bool is_forced;
         bool is_dry;
         bool is_read;     /* the records are there */
         bool wants_heads; /* what is to be known about skips has been noted in heads */
         enum scn_error error;
-        struct wanted *wanted;
-        size_t wanted_count;
-        struct scn_ops ops;
+        struct scn_undo_records records;
         scn_revision *op_steps;
         scn_revision *steps;
-        struct scn_journal_page **pages;
-        size_t pages_count, pages_capacity;
-        uint64_t record_bytes;     /* of all pages */
-        uint64_t record_bytes_max; /* of one request: of its steps as many as there is room for are done */
         struct scn_undo_heads heads;
         struct scn_edit edit;
         struct scn_buffer summary;
@@ -51,16 +31,11 @@ void scn_undo_destroy(struct scn_undo *undo)
         if (undo == NULL) {
                 return;
         }
-        for (size_t i = 0; i < undo->pages_count; i++) {
-                scn_journal_page_destroy(undo->pages[i]);
-        }
-        scn_ops_finish(&undo->ops);
+        scn_undo_records_finish(&undo->records);
         scn_undo_heads_finish(&undo->heads);
         scn_buffer_finish(&undo->summary);
-        scn_free(undo->pages);
         scn_free(undo->op_steps);
         scn_free(undo->steps);
-        scn_free(undo->wanted);
         scn_free(undo);
 }
 
@@ -84,260 +59,22 @@ struct undo_job {
         struct scn_undo *undo; /* owned while the job is under way */
 };
 
-/* The uids that a step added, sorted. */
-struct added {
-        struct scn_uid *uids;
-        size_t count, capacity;
-};
-
-static int compare_uids(const void *a, const void *b)
-{
-        return memcmp(a, b, sizeof(struct scn_uid));
-}
-
-static bool is_added(void *data, struct scn_uid uid)
-{
-        const struct added *added = data;
-        return added->count > 0 && bsearch(&uid, added->uids, added->count, sizeof uid, compare_uids) != NULL;
-}
-
-static enum scn_error read_transaction(struct scn_journal *journal, struct scn_undo *undo, scn_revision revision)
-{
-        const struct scn_journal_range range = {.from = revision, .to = revision, .transactions_max = 1};
-        struct scn_journal_page *page = NULL;
-        if (!scn_grow((void **)&undo->pages, &undo->pages_capacity, sizeof *undo->pages, undo->pages_count + 1,
-                    SIZE_MAX)) {
-                return SCN_E_NO_MEMORY;
-        }
-        enum scn_error error = scn_journal_read(journal, &range, &page, NULL);
-        if (error == SCN_OK && scn_journal_page_count(page) != 1) {
-                scn_journal_page_destroy(page);
-                error = scn_journal_has_revision(journal, revision, NULL);
-                error = error == SCN_OK ? SCN_E_CORRUPT : error;
-        }
-        if (error == SCN_OK) {
-                undo->pages[undo->pages_count++] = page;
-                undo->record_bytes += scn_journal_page_bytes(page);
-        }
-        return error == SCN_OK && undo->record_bytes > undo->record_bytes_max ? SCN_E_TOO_LARGE : error;
-}
-
-static bool is_of_step(const struct scn_journal_transaction *transaction, struct scn_slice author, scn_revision step)
-{
-        return transaction->step == step && transaction->cause != SCN_CAUSE_UNDO &&
-                transaction->cause != SCN_CAUSE_REDO && transaction->author.size == author.size &&
-                memcmp(transaction->author.data, author.data, author.size) == 0;
-}
-
-/* The transactions of a group, among those of others: heads first, for only its own are worth their records. */
-static enum scn_error read_pages(
-        struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
-{
-        enum scn_error error = SCN_OK;
-        scn_revision next = wanted->step.first;
-        while (error == SCN_OK && next <= wanted->step.last) {
-                const struct scn_journal_range range = {.from = next, .to = wanted->step.last, .without_records = true};
-                struct scn_journal_page *page = NULL;
-                error = scn_journal_read(journal, &range, &page, NULL);
-                const uint32_t count = error == SCN_OK ? scn_journal_page_count(page) : 0;
-                for (uint32_t i = 0; i < count && error == SCN_OK; i++) {
-                        const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
-                        next = transaction->revision + 1;
-                        if (is_of_step(transaction, author, wanted->step.first)) {
-                                error = read_transaction(journal, undo, transaction->revision);
-                        }
-                }
-                scn_journal_page_destroy(page);
-                error = error == SCN_OK && count == 0 ? SCN_E_CORRUPT : error;
-        }
-        return error;
-}
-
-static void drop_pages(struct scn_undo *undo, size_t from)
-{
-        while (undo->pages_count > from) {
-                struct scn_journal_page *page = undo->pages[--undo->pages_count];
-                undo->record_bytes -= scn_journal_page_bytes(page);
-                scn_journal_page_destroy(page);
-        }
-}
-
-/* The same, all of it as it was or all of it folded: again if it was folded meanwhile. */
-static enum scn_error read_group(
-        struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author, const struct wanted *wanted)
-{
-        const size_t pages_count = undo->pages_count;
-        struct scn_journal_state before;
-        struct scn_journal_state after;
-        enum scn_error error = SCN_E_FOLDED;
-        for (int i = 0; i < SCN_FOLDED_TRIES && error == SCN_E_FOLDED; i++) {
-                drop_pages(undo, pages_count);
-                error = scn_journal_state(journal, &before, NULL);
-                if (error == SCN_OK && wanted->step.first <= before.base) {
-                        return SCN_E_BEFORE_RETENTION;
-                }
-                if (error != SCN_OK) {
-                        return error;
-                }
-                error = read_pages(journal, undo, author, wanted);
-                if (scn_journal_state(journal, &after, NULL) == SCN_OK && after.judged != before.judged) {
-                        error = SCN_E_FOLDED;
-                }
-        }
-        return error == SCN_E_FOLDED ? SCN_E_BUSY : error;
-}
-
-/* A transaction that took back several steps has their records one step after the other, the one that is brought back
- * first at the end; it is read once for all of them. `before`: the step that is brought back before this one; NULL:
- * none. */
-static enum scn_error read_taken_back(
-        struct scn_journal *journal, struct scn_undo *undo, const struct wanted *before, struct wanted *wanted)
-{
-        enum scn_error error = SCN_OK;
-        const bool is_read = before != NULL && before->by == wanted->by;
-        if (is_read) {
-                wanted->pages_first = before->pages_first;
-        } else {
-                error = read_transaction(journal, undo, wanted->by);
-        }
-        if (error != SCN_OK) {
-                return error;
-        }
-        const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[wanted->pages_first], 0);
-        const uint32_t limit = is_read ? before->records_first : transaction->records_count;
-        scn_revision step = 0;
-        uint32_t end = limit;
-        while (end > 0 && error == SCN_OK) {
-                error = scn_record_step(&transaction->records[end - 1], &step);
-                if (error == SCN_OK && step == wanted->step.first) {
-                        break;
-                }
-                end--;
-        }
-        uint32_t first = end;
-        while (first > 0 && error == SCN_OK) {
-                error = scn_record_step(&transaction->records[first - 1], &step);
-                if (error == SCN_OK && step != wanted->step.first) {
-                        break;
-                }
-                first--;
-        }
-        if (error != SCN_OK) {
-                return error;
-        }
-        /* Of a step of which all was skipped there are none. */
-        wanted->records_first = first < end ? first : limit;
-        wanted->records_end = first < end ? end : limit;
-        return SCN_OK;
-}
-
-/* The records of a page that belong to the step. */
-static void records_of(const struct scn_journal_transaction *transaction, const struct wanted *wanted,
-        uint32_t *first_out, uint32_t *end_out)
-{
-        *first_out = wanted->by != 0 ? wanted->records_first : 0;
-        *end_out = wanted->by != 0 ? wanted->records_end : transaction->records_count;
-}
-
-static enum scn_error collect_added(const struct scn_undo *undo, const struct wanted *wanted, struct added *added)
-{
-        for (size_t page = wanted->pages_first; page < wanted->pages_end; page++) {
-                const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[page], 0);
-                uint32_t first;
-                uint32_t end;
-                records_of(transaction, wanted, &first, &end);
-                for (uint32_t i = first; i < end; i++) {
-                        if (transaction->records[i].kind != SCN_OP_ADD) {
-                                continue;
-                        }
-                        if (!scn_grow((void **)&added->uids, &added->capacity, sizeof *added->uids, added->count + 1,
-                                    SIZE_MAX)) {
-                                return SCN_E_NO_MEMORY;
-                        }
-                        added->uids[added->count++] = transaction->records[i].node;
-                }
-        }
-        if (added->count > 0) {
-                qsort(added->uids, added->count, sizeof *added->uids, compare_uids);
-        }
-        return SCN_OK;
-}
-
-/* The step's records as ops, newest first. */
-static enum scn_error make_ops(struct scn_undo *undo, const struct wanted *wanted, struct added *added)
-{
-        enum scn_error error = SCN_OK;
-        for (size_t page = wanted->pages_end; page-- > wanted->pages_first && error == SCN_OK;) {
-                const struct scn_journal_transaction *transaction = scn_journal_page_get(undo->pages[page], 0);
-                const struct scn_record_undo how = {
-                        .step = wanted->step.first,
-                        .since = transaction->revision,
-                        .is_redo = wanted->by != 0,
-                        .is_forced = undo->is_forced,
-                        .is_added = is_added,
-                        .data = added,
-                };
-                uint32_t first;
-                uint32_t end;
-                records_of(transaction, wanted, &first, &end);
-                for (uint32_t i = end; i-- > first && error == SCN_OK;) {
-                        error = scn_record_take_back(&transaction->records[i], &how, &undo->ops);
-                }
-        }
-        return error;
-}
-
-static enum scn_error prepare_step(struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author,
-        const struct wanted *before, struct wanted *wanted)
-{
-        struct added added = {0};
-        const size_t ops_first = undo->ops.count;
-        wanted->pages_first = undo->pages_count;
-        enum scn_error error = wanted->by != 0 ? read_taken_back(journal, undo, before, wanted)
-                                               : read_group(journal, undo, author, wanted);
-        wanted->pages_end = wanted->by != 0 ? wanted->pages_first + 1 : undo->pages_count;
-        if (error == SCN_OK) {
-                error = collect_added(undo, wanted, &added);
-        }
-        if (error == SCN_OK) {
-                error = make_ops(undo, wanted, &added);
-        }
-        if (error == SCN_OK && wanted->by != 0) {
-                error = scn_undo_chains_link(&undo->ops, ops_first);
-        }
-        scn_free(added.uids);
-        wanted->ops_end = undo->ops.count;
-        return error;
-}
-
 static enum scn_error prepare_records(struct scn_journal *journal, struct scn_undo *undo, struct scn_slice author)
 {
-        enum scn_error error = SCN_OK;
-        for (size_t i = 0; i < undo->wanted_count && error == SCN_OK; i++) {
-                const size_t ops_count = undo->ops.count;
-                const size_t properties_count = undo->ops.properties_count;
-                const struct wanted *before = i > 0 ? &undo->wanted[i - 1] : NULL;
-                error = prepare_step(journal, undo, author, before, &undo->wanted[i]);
-                if ((error == SCN_E_TOO_LARGE || error == SCN_E_BEFORE_RETENTION) && i > 0) {
-                        undo->wanted_count = i;
-                        undo->ops.count = ops_count;
-                        undo->ops.properties_count = properties_count;
-                        error = SCN_OK;
-                }
-        }
+        struct scn_undo_records *records = &undo->records;
+        const enum scn_error error = scn_undo_records_read(records, journal, author);
         if (error != SCN_OK) {
                 return error;
         }
-        scn_record_settle(&undo->ops);
-        undo->op_steps = scn_alloc_zero(undo->ops.count, sizeof *undo->op_steps);
-        undo->steps = scn_alloc_zero(undo->wanted_count, sizeof *undo->steps);
+        undo->op_steps = scn_alloc_zero(records->ops.count, sizeof *undo->op_steps);
+        undo->steps = scn_alloc_zero(records->wanted_count, sizeof *undo->steps);
         if (undo->op_steps == NULL || undo->steps == NULL) {
                 return SCN_E_NO_MEMORY;
         }
         size_t op = 0;
-        for (size_t i = 0; i < undo->wanted_count; i++) {
-                undo->steps[i] = undo->wanted[i].step.first;
-                while (op < undo->wanted[i].ops_end) {
+        for (size_t i = 0; i < records->wanted_count; i++) {
+                undo->steps[i] = records->wanted[i].step.first;
+                while (op < records->wanted[i].ops_end) {
                         undo->op_steps[op++] = undo->steps[i];
                 }
         }
@@ -427,51 +164,55 @@ static bool submit(struct scn_session *session, enum job_kind kind)
 
 /* --- What is asked for --- */
 
-static bool add_wanted(struct scn_undo *undo, struct scn_step step, scn_revision by)
+static bool add_wanted(struct scn_undo_records *records, struct scn_step step, scn_revision by)
 {
-        undo->wanted[undo->wanted_count++] = (struct wanted){.step = step, .by = by};
+        records->wanted[records->wanted_count++] = (struct scn_undo_wanted){.step = step, .by = by};
         return true;
 }
 
 static enum scn_error choose_undo(struct scn_undo *undo, const struct scn_message_undo *message, size_t count)
 {
+        struct scn_undo_records *records = &undo->records;
         const struct scn_steps *steps = &undo->author->steps;
         if (message->step != SCN_ABSENT) {
                 const struct scn_step *step = scn_steps_find(steps, message->step);
-                return step != NULL && add_wanted(undo, *step, 0) ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
+                return step != NULL && add_wanted(records, *step, 0) ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
         }
-        for (size_t i = steps->undo_count; i-- > 0 && undo->wanted_count < count;) {
+        for (size_t i = steps->undo_count; i-- > 0 && records->wanted_count < count;) {
                 const struct scn_step *step = scn_steps_find(steps, steps->undo[i]);
                 SCN_ASSERT(step != NULL);
-                (void)add_wanted(undo, *step, 0);
+                (void)add_wanted(records, *step, 0);
         }
-        return undo->wanted_count > 0 ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
+        return records->wanted_count > 0 ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
 }
 
 static enum scn_error choose_redo(struct scn_undo *undo, size_t count)
 {
+        struct scn_undo_records *records = &undo->records;
         const struct scn_steps *steps = &undo->author->steps;
-        for (size_t i = steps->redo_count; i-- > 0 && undo->wanted_count < count;) {
-                (void)add_wanted(undo, (struct scn_step){steps->redo[i].step, 0}, steps->redo[i].by);
+        for (size_t i = steps->redo_count; i-- > 0 && records->wanted_count < count;) {
+                (void)add_wanted(records, (struct scn_step){.first = steps->redo[i].step}, steps->redo[i].by);
         }
-        return undo->wanted_count > 0 ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
+        return records->wanted_count > 0 ? SCN_OK : SCN_E_NOTHING_TO_UNDO;
 }
 
 static enum scn_error choose(struct scn_undo *undo, const struct scn_message *message)
 {
+        struct scn_undo_records *records = &undo->records;
         const bool is_undo = message->kind == SCN_MESSAGE_undo;
         const uint64_t asked = is_undo ? message->as.undo.count : message->as.redo.count;
         const size_t count = asked == SCN_ABSENT || asked == 0 ? 1
                 : asked > SCN_UNDO_COUNT_MAX                   ? SCN_UNDO_COUNT_MAX
                                                                : (size_t)asked;
         undo->cause = is_undo ? SCN_CAUSE_UNDO : SCN_CAUSE_REDO;
-        undo->is_forced = is_undo && message->as.undo.force;
+        records->is_redo = !is_undo;
+        records->is_forced = is_undo && message->as.undo.force;
         undo->is_dry = is_undo && message->as.undo.dry;
         undo->author_changes = undo->author->changes;
-        undo->wanted_count = 0;
-        scn_free(undo->wanted);
-        undo->wanted = scn_alloc_zero(count, sizeof *undo->wanted);
-        if (undo->wanted == NULL) {
+        records->wanted_count = 0;
+        scn_free(records->wanted);
+        records->wanted = scn_alloc_zero(count, sizeof *records->wanted);
+        if (records->wanted == NULL) {
                 return SCN_E_NO_MEMORY;
         }
         return is_undo ? choose_undo(undo, &message->as.undo, count) : choose_redo(undo, count);
@@ -484,7 +225,7 @@ static enum scn_error begin(struct scn_session *session, struct scn_author *auth
                 return SCN_E_NO_MEMORY;
         }
         undo->author = author;
-        undo->record_bytes_max = scn_document_limits(session->room->document)->record_bytes_max;
+        undo->records.bytes_max = scn_document_limits(session->room->document)->record_bytes_max;
         scn_buffer_init(&undo->summary, SCN_MESSAGE_BYTES_MAX / 2);
         session->undo = undo;
         return SCN_OK;
@@ -581,16 +322,16 @@ static enum scn_error apply_unlocked(const struct scn_session *session, struct s
 static enum scn_error apply_steps(const struct scn_session *session, struct scn_undo *undo,
         struct scn_changes **changes_out, size_t *steps_count_out, struct scn_refusal *refusal)
 {
-        size_t count = undo->wanted_count;
+        size_t count = undo->records.wanted_count;
         for (;;) {
-                undo->edit.ops_count = (uint32_t)undo->wanted[count - 1].ops_end;
+                undo->edit.ops_count = (uint32_t)undo->records.wanted[count - 1].ops_end;
                 const enum scn_error error = apply_unlocked(session, undo, changes_out, refusal);
                 *steps_count_out = count;
                 if (error == SCN_OK) {
                         return SCN_OK;
                 }
                 size_t refused = 0;
-                while (refused + 1 < count && refusal->op >= undo->wanted[refused].ops_end) {
+                while (refused + 1 < count && refusal->op >= undo->records.wanted[refused].ops_end) {
                         refused++;
                 }
                 if (refused == 0 || error == SCN_E_NO_MEMORY) {
@@ -615,7 +356,7 @@ enum scn_error scn_undo_apply(
         struct scn_changes *changes;
         size_t steps_count;
         undo->edit = (struct scn_edit){
-                .ops = undo->ops.ops, .client = session->client, .is_own = is_own, .is_own_data = undo};
+                .ops = undo->records.ops.ops, .client = session->client, .is_own = is_own, .is_own_data = undo};
         enum scn_error error = apply_steps(session, undo, &changes, &steps_count, refusal_out);
         if (error != SCN_OK) {
                 refusal_out->op = 0;

@@ -3,7 +3,6 @@
 
 #include "server/writer.h"
 
-#include "protocol/base/uid.h"
 #include "server/author.h"
 
 void scn_writer_finish(struct scn_writer_search *search)
@@ -27,10 +26,10 @@ static bool is_found(const struct scn_writer_search *search)
         return search->at < scn_journal_page_count(search->page);
 }
 
+/* A step that can be folded is of one client. */
 static bool is_of(const struct scn_journal_transaction *transaction, struct scn_stamp_view stamp)
 {
-        return transaction->step == stamp.writer && transaction->cause == SCN_CAUSE_EDIT &&
-                scn_uid_equal(transaction->client, stamp.client);
+        return transaction->step == stamp.writer && transaction->cause == SCN_CAUSE_EDIT;
 }
 
 /* On to the transaction that a folded one went up in, which is in the same window. */

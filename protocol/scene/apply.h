@@ -53,6 +53,12 @@ SCN_NODISCARD enum scn_error scn_apply_check_name(struct scn_apply *apply, struc
 /* Checks the fields given, normalises the rotation; *flags_out gets SCN_CHANGE_NORMALISED. */
 SCN_NODISCARD enum scn_error scn_apply_check_trs(
         struct scn_apply *apply, uint32_t fields, struct scn_trs *trs, uint32_t *flags_out);
+/* What is put back brings its writer along, also where the value is there already: whether it is another than the
+ * stamp's. */
+bool scn_apply_brings_writer(const struct scn_apply *apply, uint32_t field, struct scn_stamp stamp);
+/* Those of T, R, S that differ, and of `fields` those that get another writer. */
+uint32_t scn_apply_changed_trs(const struct scn_apply *apply, uint32_t slot, uint32_t fields,
+        const struct scn_trs *before, const struct scn_trs *after);
 /* Checks key and value and makes the text that a node will own. value.data == NULL: a removed key. */
 SCN_NODISCARD enum scn_error scn_apply_make_property(
         struct scn_apply *apply, const struct scn_property *property, struct scn_prop_text **text_out);

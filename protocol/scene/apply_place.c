@@ -397,8 +397,18 @@ static enum scn_error check_kept_trs(struct scn_apply *apply, uint32_t slot, con
         return error;
 }
 
-static enum scn_error record_move(struct scn_apply *apply, uint32_t slot, const struct target *target,
-        const struct scn_trs *trs, double residual, struct scn_change **record_out)
+/* What a move does. */
+struct moving {
+        struct target target;
+        struct scn_trs trs;
+        double residual;
+        bool is_elsewhere; /* under another parent */
+        bool stays;        /* it is there already */
+        uint32_t fields;   /* that change: the place is among them also where only its writer does */
+};
+
+static enum scn_error record_move(
+        struct scn_apply *apply, uint32_t slot, const struct moving *moving, struct scn_change **record_out)
 {
         const struct scn_document *document = apply->mutation.document;
         const struct scn_node *node = scn_node_at(document, slot);
@@ -411,75 +421,83 @@ static enum scn_error record_move(struct scn_apply *apply, uint32_t slot, const 
         struct scn_change_move *move = &record->as.move;
         move->before = scn_apply_place(document, slot);
         move->trs_before = scn_hierarchy_local(document->hierarchy, slot);
-        move->trs_after = *trs;
-        move->residual = residual;
+        move->trs_after = moving->trs;
+        move->residual = moving->residual;
         move->place_writer_before = scn_stamp_writer(node->stamps[SCN_FIELD_PLACE]);
         for (uint32_t i = 0; i < 3; i++) {
                 move->trs_writer_before[i] = scn_stamp_writer(node->stamps[SCN_FIELD_TRANSLATION + i]);
         }
         record->op = apply->op_index;
-        record->fields = SCN_FIELDS_PLACE | scn_trs_compare(&move->trs_before, trs);
-        record->flags = (target->went_last ? SCN_CHANGE_WENT_LAST : 0) |
-                (residual > SCN_SHEAR_TOLERANCE ? SCN_CHANGE_LOSSY : 0);
+        record->fields = moving->fields;
+        record->flags = (moving->target.went_last ? SCN_CHANGE_WENT_LAST : 0) |
+                (moving->residual > SCN_SHEAR_TOLERANCE ? SCN_CHANGE_LOSSY : 0);
         record->id = node->id;
         record->uid = node->uid;
         *record_out = record;
         return SCN_OK;
 }
 
-static enum scn_error perform_move(
-        struct scn_apply *apply, uint32_t slot, const struct target *target, const struct scn_trs *trs, double residual)
+static enum scn_error perform_move(struct scn_apply *apply, uint32_t slot, const struct moving *moving)
 {
-        const struct scn_document *document = apply->mutation.document;
         struct scn_change *record;
-        enum scn_error error = record_move(apply, slot, target, trs, residual, &record);
-        if (error == SCN_OK) {
-                error = scn_mutate_move(&apply->mutation, slot, target->parent, target->previous);
+        enum scn_error error = record_move(apply, slot, moving, &record);
+        if (error == SCN_OK && !moving->stays) {
+                error = scn_mutate_move(&apply->mutation, slot, moving->target.parent, moving->target.previous);
+        } else if (error == SCN_OK && (moving->fields & SCN_FIELDS_PLACE) != 0) {
+                error = scn_mutate_stamp(&apply->mutation, slot, SCN_FIELD_PLACE);
         }
         if (error != SCN_OK) {
                 return error;
         }
-        record->as.move.after = scn_apply_place(document, slot);
-        const uint32_t fields = record->fields & SCN_FIELDS_TRS;
-        return fields == 0 ? SCN_OK : scn_mutate_trs(&apply->mutation, slot, trs, fields);
+        record->as.move.after = scn_apply_place(apply->mutation.document, slot);
+        const uint32_t fields = moving->fields & SCN_FIELDS_TRS;
+        return fields == 0 ? SCN_OK : scn_mutate_trs(&apply->mutation, slot, &moving->trs, fields);
+}
+
+/* The transform that goes with it, and what changes. */
+static enum scn_error complete_move(struct scn_apply *apply, uint32_t slot, struct moving *moving)
+{
+        const struct scn_document *document = apply->mutation.document;
+        const struct scn_stamp place = scn_node_at(document, slot)->stamps[SCN_FIELD_PLACE];
+        const struct scn_trs before = scn_hierarchy_local(document->hierarchy, slot);
+        const uint32_t fields = apply->op->condition == NULL ? 0 : apply->fields & SCN_FIELDS_TRS;
+        enum scn_error error = SCN_OK;
+        moving->trs = scn_trs_merge(&before, &apply->op->trs, fields);
+        if (apply->op->condition == NULL && apply->op->keep_world && moving->is_elsewhere) {
+                error = keep_world(apply, slot, moving->target.parent, &moving->trs, &moving->residual);
+                if (error == SCN_OK) {
+                        error = check_kept_trs(apply, slot, &moving->trs);
+                }
+        }
+        const bool is_placed = !moving->stays || scn_apply_brings_writer(apply, SCN_FIELD_PLACE, place);
+        moving->fields =
+                (is_placed ? SCN_FIELDS_PLACE : 0) | scn_apply_changed_trs(apply, slot, fields, &before, &moving->trs);
+        return error;
 }
 
 enum scn_error scn_apply_move(struct scn_apply *apply)
 {
         const struct scn_document *document = apply->mutation.document;
-        struct target target = {.parent = SCN_NONE};
-        double residual = 0.0;
+        struct moving moving = {.target = {.parent = SCN_NONE}};
         uint32_t slot;
         enum scn_error error = scn_apply_find_node(apply, &slot);
         if (error == SCN_OK) {
-                error = find_parent(apply, &target.parent);
+                error = find_parent(apply, &moving.target.parent);
         }
         if (error == SCN_OK) {
-                error = check_move(apply, slot, target.parent);
+                error = check_move(apply, slot, moving.target.parent);
         }
         if (error == SCN_OK) {
-                error = resolve_place(apply, slot, &target);
+                error = resolve_place(apply, slot, &moving.target);
         }
         if (error != SCN_OK) {
                 return error;
         }
-        const bool is_elsewhere = target.parent != scn_hierarchy_parent(document->hierarchy, slot);
-        if (!is_elsewhere && target.previous == scn_hierarchy_previous(document->hierarchy, slot)) {
-                return SCN_OK;
-        }
-        struct scn_trs trs = scn_hierarchy_local(document->hierarchy, slot);
-        if (apply->op->condition != NULL) {
-                trs = scn_trs_merge(&trs, &apply->op->trs, apply->fields & SCN_FIELDS_TRS);
-        } else if (apply->op->keep_world && is_elsewhere) {
-                error = keep_world(apply, slot, target.parent, &trs, &residual);
-                if (error == SCN_OK) {
-                        error = check_kept_trs(apply, slot, &trs);
-                }
-                if (error != SCN_OK) {
-                        return error;
-                }
-        }
-        return perform_move(apply, slot, &target, &trs, residual);
+        moving.is_elsewhere = moving.target.parent != scn_hierarchy_parent(document->hierarchy, slot);
+        moving.stays =
+                !moving.is_elsewhere && moving.target.previous == scn_hierarchy_previous(document->hierarchy, slot);
+        error = complete_move(apply, slot, &moving);
+        return error != SCN_OK || moving.fields == 0 ? error : perform_move(apply, slot, &moving);
 }
 
 /* --- remove --- */

@@ -7,11 +7,20 @@
 
 #include <string.h>
 
+/* Who is in the way: of what this very edit has put back, the one whose value it is. Of that only the step is known,
+ * which is named by the revision that began it. */
+static struct scn_stamp_view culprit(const struct scn_apply *apply, struct scn_stamp stamp)
+{
+        const struct scn_stamp_view view = scn_stamp_view(apply->mutation.document, stamp);
+        const bool is_put_back = view.revision == apply->mutation.revision;
+        return is_put_back ? (struct scn_stamp_view){.revision = view.writer, .writer = view.writer} : view;
+}
+
 enum scn_error scn_apply_skip(
         struct scn_apply *apply, enum scn_error reason, enum scn_field field, struct scn_stamp stamp)
 {
         struct scn_changes *changes = apply->mutation.changes;
-        const struct scn_stamp_view view = scn_stamp_view(apply->mutation.document, stamp);
+        const struct scn_stamp_view view = culprit(apply, stamp);
         const struct scn_slice key = field == SCN_FIELD_PROPERTY ? apply->op->key : (struct scn_slice){NULL, 0};
         uint8_t *copy = scn_changes_alloc(changes, key.size);
         if (copy == NULL ||
@@ -145,8 +154,9 @@ static bool is_node_by_others(struct scn_apply *apply, uint32_t slot)
         }
         apply->refusal->node = node->uid;
         apply->refusal->field = (enum scn_field)field;
-        apply->refusal->other = document->clients[scn_stamp_client(stamp)];
-        apply->refusal->revision = scn_stamp_revision(stamp);
+        const struct scn_stamp_view view = culprit(apply, stamp);
+        apply->refusal->other = view.client;
+        apply->refusal->revision = view.revision;
         return true;
 }
 

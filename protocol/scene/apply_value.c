@@ -89,17 +89,18 @@ static enum scn_error check_transform_stamps(struct scn_apply *apply, uint32_t s
         return error;
 }
 
-/* What is put back brings its writer along, also where the value is there already. */
-static bool brings_writer(const struct scn_apply *apply, uint32_t field, struct scn_stamp stamp)
+bool scn_apply_brings_writer(const struct scn_apply *apply, uint32_t field, struct scn_stamp stamp)
 {
         return apply->op->writers != NULL && apply->op->writers[field] != scn_stamp_writer(stamp);
 }
 
-static uint32_t changed_fields(const struct scn_apply *apply, uint32_t slot, uint32_t fields, uint32_t changed)
+uint32_t scn_apply_changed_trs(const struct scn_apply *apply, uint32_t slot, uint32_t fields,
+        const struct scn_trs *before, const struct scn_trs *after)
 {
         const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
+        uint32_t changed = scn_trs_compare(before, after);
         for (uint32_t field = SCN_FIELD_TRANSLATION; field <= SCN_FIELD_SCALE; field++) {
-                if ((fields >> field & 1) != 0 && brings_writer(apply, field, node->stamps[field])) {
+                if ((fields >> field & 1) != 0 && scn_apply_brings_writer(apply, field, node->stamps[field])) {
                         changed |= 1u << field;
                 }
         }
@@ -128,7 +129,7 @@ enum scn_error scn_apply_transform(struct scn_apply *apply)
         }
         const struct scn_trs before = scn_hierarchy_local(document->hierarchy, slot);
         const struct scn_trs after = scn_trs_merge(&before, &trs, fields);
-        const uint32_t changed = changed_fields(apply, slot, fields, scn_trs_compare(&before, &after));
+        const uint32_t changed = scn_apply_changed_trs(apply, slot, fields, &before, &after);
         if (changed == 0) {
                 return SCN_OK;
         }
@@ -176,8 +177,8 @@ enum scn_error scn_apply_rename(struct scn_apply *apply)
         }
         const struct scn_node *node = scn_node_at(apply->mutation.document, slot);
         error = scn_apply_check_stamp(apply, slot, SCN_FIELD_NAME, node->stamps[SCN_FIELD_NAME]);
-        const bool is_changed =
-                !scn_text_is(node->name, name) || brings_writer(apply, SCN_FIELD_NAME, node->stamps[SCN_FIELD_NAME]);
+        const bool is_changed = !scn_text_is(node->name, name) ||
+                scn_apply_brings_writer(apply, SCN_FIELD_NAME, node->stamps[SCN_FIELD_NAME]);
         if (error != SCN_OK || !is_changed) {
                 return error;
         }
@@ -265,7 +266,7 @@ static enum scn_error check_set(
                 }
         }
         *is_changed_out = !is_same_value(before, text) ||
-                (is_known && brings_writer(apply, SCN_FIELD_PROPERTY, props->items[index].stamp));
+                (is_known && scn_apply_brings_writer(apply, SCN_FIELD_PROPERTY, props->items[index].stamp));
         const bool is_one_more = text->value_size > 0 && (before == NULL || before->value_size == 0);
         const uint64_t fields_max = (uint64_t)document->limits.properties_max * SCN_REMOVED_KEYS_RATIO;
         const bool is_full = props != NULL &&

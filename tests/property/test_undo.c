@@ -17,6 +17,7 @@
 
 #define PEERS_MAX 4
 #define STEPS_MAX 128
+#define TOLD_MAX 8
 #define NODES_WANTED 24
 
 struct world {
@@ -26,6 +27,7 @@ struct world {
         uint32_t peers_count;
         struct scn_random random;
         uint64_t seed;
+        uint32_t again_count; /* undos of what was redone that came to where they began */
 };
 
 static const char *const names[PEERS_MAX] = {"ann", "ben", "cy", "dot"};
@@ -217,7 +219,8 @@ struct told {
         char code[32];
         bool is_unchanged;
         uint32_t steps_count;
-        scn_revision first_step; /* the last one taken back is the oldest */
+        scn_revision steps[TOLD_MAX]; /* the first ones */
+        scn_revision first_step;      /* the last one taken back is the oldest */
 };
 
 static struct told read_told(const struct scn_message *message)
@@ -235,6 +238,7 @@ static struct told read_told(const struct scn_message *message)
         told.steps_count = scn_unpack_array(&unpacker);
         for (uint32_t i = 0; i < told.steps_count; i++) {
                 told.first_step = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+                told.steps[i < TOLD_MAX ? i : TOLD_MAX - 1] = told.first_step;
         }
         cr_assert_eq(unpacker.error, SCN_OK);
         return told;
@@ -390,7 +394,29 @@ static void check_foreign(struct world *world, const struct foreigns *foreigns, 
                 cr_assert(is_same(value_of(document, &node, foreign->field), foreign->value),
                         "seed %llu: field %u of somebody else was changed", (unsigned long long)world->seed,
                         foreign->field);
+                cr_assert_eq(scn_document_stamp(document, id, (enum scn_field)foreign->field).writer,
+                        foreign->stamp.writer, "seed %llu: field %u of somebody else got another writer",
+                        (unsigned long long)world->seed, foreign->field);
         }
+}
+
+/* An undo that can be but for what others have put on the step's own nodes: these came back newer than the step. False:
+ * not all of it could be. */
+static bool undo_again(struct world *world, uint32_t who, uint32_t steps_count)
+{
+        const struct told told = do_undo(world, who, false, steps_count, false);
+        cr_assert(!told.is_refused || strcmp(told.code, "superseded") == 0, "seed %llu: %s",
+                (unsigned long long)world->seed, told.code);
+        return !told.is_refused && told.steps_count == steps_count;
+}
+
+static void check_undo_again(struct world *world, uint32_t who, uint32_t steps_count, struct scn_digest undone)
+{
+        const bool is_whole = undo_again(world, who, steps_count);
+        cr_assert(!is_whole || is_same(dump(world), undone),
+                "seed %llu: undo, redo and undo of %u steps is not what the undo was", (unsigned long long)world->seed,
+                steps_count);
+        world->again_count += is_whole;
 }
 
 static void check_undo(struct world *world, uint32_t who, struct foreigns *foreigns)
@@ -406,10 +432,56 @@ static void check_undo(struct world *world, uint32_t who, struct foreigns *forei
         if (told.is_unchanged || scn_random_chance(&world->random, 50)) {
                 return;
         }
+        const struct scn_digest undone = dump(world);
         const struct told again = do_undo(world, who, true, told.steps_count, false);
         cr_assert_not(again.is_refused, "seed %llu: %s", (unsigned long long)world->seed, again.code);
         cr_assert(is_same(dump(world), before), "seed %llu: redo right after undo of %u steps is not the identity",
                 (unsigned long long)world->seed, told.steps_count);
+        if (scn_random_chance(&world->random, 50)) {
+                check_undo_again(world, who, told.steps_count, undone);
+        }
+}
+
+/* Whether a field counts as written by one of the steps. */
+static bool has_written(struct world *world, const struct told *told)
+{
+        const struct scn_document *document = document_of(world);
+        const scn_node_id root = scn_document_root(document);
+        bool has = false;
+        for (scn_node_id at = root; at != 0 && !has; at = scn_document_walk(document, root, at)) {
+                const struct scn_node_view node = scn_document_node(document, at);
+                for (uint32_t i = 0; i < SCN_FIELD_COUNT + node.property_fields_count && !has; i++) {
+                        struct scn_stamp_view stamp;
+                        if (i < SCN_FIELD_COUNT) {
+                                stamp = scn_document_stamp(document, at, (enum scn_field)i);
+                        } else {
+                                (void)scn_document_property(document, at, i - SCN_FIELD_COUNT, &stamp);
+                        }
+                        for (uint32_t k = 0; k < told->steps_count; k++) {
+                                has = has || stamp.writer == told->steps[k];
+                        }
+                }
+        }
+        return has;
+}
+
+/* At any time, whatever others have done since the undo. What others have given back to a step while it was undone is
+ * in the document, and not in the redo: then there is more to take back than it did. */
+static void check_redo(struct world *world, uint32_t who)
+{
+        const struct scn_steps *steps = steps_of(world, who);
+        struct told next = {.steps_count = 1 + scn_random_below(&world->random, 2)};
+        for (uint32_t i = 0; i < next.steps_count && i < steps->redo_count; i++) {
+                next.steps[i] = steps->redo[steps->redo_count - 1 - i].step;
+        }
+        const bool is_alone = !has_written(world, &next);
+        const struct scn_digest before = dump(world);
+        const struct told told = do_undo(world, who, true, next.steps_count, false);
+        if (told.is_refused) {
+                cr_assert(is_same(dump(world), before));
+        } else if (is_alone && !told.is_unchanged && scn_random_chance(&world->random, 50)) {
+                check_undo_again(world, who, told.steps_count, before);
+        }
 }
 
 /* What the journal says of the steps is what was noted of them; but steps used up by a refusal are forgotten. */
@@ -440,7 +512,7 @@ static void check_restart(struct world *world)
         }
 }
 
-static void run_together(uint64_t seed)
+static uint32_t run_together(uint64_t seed)
 {
         struct world world;
         struct foreigns foreigns = {0};
@@ -449,8 +521,8 @@ static void run_together(uint64_t seed)
                 const uint32_t who = scn_random_below(&world.random, world.peers_count);
                 if (scn_random_chance(&world.random, 30)) {
                         check_undo(&world, who, &foreigns);
-                } else if (scn_random_chance(&world.random, 15)) {
-                        (void)do_undo(&world, who, true, 1, false);
+                } else if (scn_random_chance(&world.random, 30)) {
+                        check_redo(&world, who);
                 } else {
                         do_edit(&world, who);
                 }
@@ -458,6 +530,7 @@ static void run_together(uint64_t seed)
         check_restart(&world);
         scn_free(foreigns.items);
         end(&world);
+        return world.again_count;
 }
 
 static uint64_t seeds_count(uint64_t usual)
@@ -477,7 +550,10 @@ SCN_TEST_WITH(undo, is_the_identity_together_with_redo_when_alone, .timeout = 30
 SCN_TEST_WITH(undo, never_touches_what_others_have_written, .timeout = 3000)
 {
         const uint64_t first = scn_test_seed(1);
-        for (uint64_t seed = first; seed < first + seeds_count(15); seed++) {
-                run_together(seed);
+        const uint64_t count = seeds_count(15);
+        uint64_t again_count = 0;
+        for (uint64_t seed = first; seed < first + count; seed++) {
+                again_count += run_together(seed);
         }
+        cr_assert_gt(again_count, count, "undone again %llu times only", (unsigned long long)again_count);
 }

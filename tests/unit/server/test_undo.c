@@ -216,6 +216,32 @@ SCN_TEST(undo, skips_a_field_that_somebody_has_written_since_and_names_who)
         close_two(&hub, &ann, &ben);
 }
 
+/* The undo itself has put Ben's name back, which then keeps the node from going. */
+SCN_TEST(undo, that_is_refused_for_what_it_has_put_back_itself_names_whose_that_is)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_add(1, 21, "A"));              /* 3 */
+        (void)edit(&ben, scene_rename(id_of(&hub, 21), "B"));       /* 4 */
+        (void)edit_in(&ann, 5, scene_rename(id_of(&hub, 21), "C")); /* 5 */
+        send_undo(&ann, (struct wish){0});
+        const struct scn_message refused = peer_expect(&ann, SCN_MESSAGE_refused);
+        cr_assert(scn_slice_equal(refused.as.refused.code, scene_text("superseded")));
+        struct scn_unpacker detail = scn_unpacker_from(refused.as.refused.detail);
+        uint64_t revision = 0;
+        for (uint32_t left = scn_unpack_map(&detail); left > 0; left--) {
+                if (scn_slice_equal(scn_unpack_text(&detail, 16), scene_text("rev"))) {
+                        revision = scn_unpack_uint(&detail, SCN_REVISION_MAX);
+                } else {
+                        (void)scn_unpack_raw(&detail);
+                }
+        }
+        cr_assert_eq(revision, 4);
+        close_two(&hub, &ann, &ben);
+}
+
 SCN_TEST(undo, of_a_drag_is_one_step_and_restores_the_bits)
 {
         struct hub hub;
@@ -251,7 +277,7 @@ SCN_TEST(undo, redo_brings_back_all_that_a_step_did_to_a_field_or_nothing)
         (void)edit(&ben, scene_translate(2, 7, 0, 0));
         (void)edit_in(&ann, 5, scene_translate(2, 3, 0, 0));
         (void)edit_in(&ann, 5, scene_translate(2, 4, 0, 0));
-        undo(&ann, (struct wish){0}, "steps 3 applied 2 skipped translation:superseded:@7");
+        undo(&ann, (struct wish){0}, "steps 3 applied 2 skipped translation:superseded:ben@4");
         /* What Ben's hid is Ann's, so it is as her last edit found it, but not as her undo left it. */
         undo(&ben, (struct wish){0}, "steps 4 applied 1");
         cr_assert_eq(x_of(&hub, "/N"), 1.0f);
@@ -277,7 +303,7 @@ SCN_TEST(undo, redo_of_a_field_is_whole_or_nothing_also_where_a_node_was_added_o
         (void)edit_in(&ann, 5, scene_translate(2, 4, 0, 0));
         (void)edit_in(&ann, 5, scene_remove(4));
         (void)edit_in(&ann, 5, scene_translate(2, 5, 0, 0));
-        undo(&ann, (struct wish){0}, "steps 3 applied 5 skipped translation:superseded:@10");
+        undo(&ann, (struct wish){0}, "steps 3 applied 5 skipped translation:superseded:ben@4");
         undo(&ben, (struct wish){0}, "steps 4 applied 1");
         send_redo(&ann, 1);
         const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
@@ -308,8 +334,189 @@ SCN_TEST(undo, redo_puts_the_writer_back_where_a_field_has_the_value_already)
         set_three(&ben, 5, "a");
         redo(&ann, 1, "steps 6 applied 3");
         undo(&ann, (struct wish){0}, "steps 6 applied 3");
-        cr_assert_eq(x_of(&hub, "/b"), 3.0f);
+        cr_assert_eq(x_of(&hub, "/a"), 5.0f);
+        undo(&ben, (struct wish){0}, "steps 3 applied 6");
+        cr_assert_eq(x_of(&hub, "/N"), 0.0f);
         close_two(&hub, &ann, &ben);
+}
+
+/* A digest says nothing of writers: by what can be taken back on top of it they are seen. */
+static void expect_digests(struct hub *hub, const struct scn_digests *wanted)
+{
+        const struct scn_digests digests = scn_document_digests(document_of(hub));
+        cr_assert_eq(memcmp(wanted, &digests, sizeof digests), 0);
+}
+
+static void come_back(struct hub *hub, struct peer *ann, struct peer *ben)
+{
+        peer_close(ann);
+        peer_close(ben);
+        hub_stop(hub);
+        hub_restart(hub);
+        peer_open(ann, hub, 1, "ann", "test");
+        peer_open(ben, hub, 2, "ben", "test");
+}
+
+SCN_TEST(undo, of_a_removal_that_was_redone_restores_what_was_removed_last)
+{
+        for (int restarts = 0; restarts < 2; restarts++) {
+                struct hub hub;
+                struct peer ann;
+                struct peer ben;
+                open_two(&hub, &ann, &ben);
+                (void)edit(&ben, scene_rename(2, "b")); /* 3 */
+                (void)edit(&ann, scene_remove(2));      /* 4 */
+                undo(&ann, (struct wish){0}, "steps 4 applied 1");
+                /* The name is Ann's again. */
+                undo(&ben, (struct wish){0}, "steps 3 applied 1");
+                const struct scn_digests before = scn_document_digests(document_of(&hub));
+                redo(&ann, 1, "steps 4 applied 1");
+                if (restarts > 0) {
+                        come_back(&hub, &ann, &ben);
+                }
+                undo(&ann, (struct wish){0}, "steps 4 applied 1");
+                expect_digests(&hub, &before);
+                redo(&ben, 1, "steps 3 applied 1");
+                cr_assert_eq(x_of(&hub, "/b"), 0.0f);
+                close_two(&hub, &ann, &ben);
+        }
+}
+
+SCN_TEST(undo, of_a_removal_that_was_redone_restores_what_stood_elsewhere_by_then)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ann, scene_add(1, 21, "child")); /* 3 */
+        const scn_node_id child = id_of(&hub, 21);
+        struct scn_op all = scene_translate(child, 1, 2, 3);
+        all.fields = SCN_FIELDS_TRS;
+        all.trs.s[0] = all.trs.s[1] = all.trs.s[2] = 2.0f;
+        all.trs.r[0] = 1.0f;
+        all.trs.r[3] = 0.0f;
+        (void)edit_in(&ben, 5, scene_move(child, 2)); /* 4: under Ann's N */
+        (void)edit_in(&ben, 5, all);                  /* 5 */
+        (void)edit(&ann, scene_remove(2));            /* 6 */
+        undo(&ann, (struct wish){0}, "steps 6 applied 2");
+        undo(&ben, (struct wish){0}, "steps 4 applied 2");
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        redo(&ann, 1, "steps 6 applied 2");
+        cr_assert_eq(id_of(&hub, 21), 0);
+        undo(&ann, (struct wish){0}, "steps 6 applied 2");
+        expect_digests(&hub, &before);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_a_removal_that_was_redone_leaves_gone_what_somebody_else_had_removed)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_remove(2)); /* 3 */
+        (void)edit_in(&ann, 5, scene_translate(3, 1, 0, 0));
+        undo(&ann, (struct wish){0}, "steps 3 applied 2");
+        (void)edit(&ben, scene_remove(id_of(&hub, 20)));
+        redo(&ann, 1, "steps 3 applied 1 skipped place:gone:@0");
+        undo(&ann, (struct wish){0}, "steps 3 applied 1");
+        cr_assert_eq(id_of(&hub, 20), 0);
+        cr_assert_eq(x_of(&hub, "/M"), 0.0f);
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_what_was_redone_restores_the_value_that_the_redo_found)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        set_three(&ben, 1, "b"); /* 3 */
+        set_three(&ann, 9, "a"); /* 6 */
+        undo(&ann, (struct wish){0}, "steps 6 applied 3");
+        set_three(&ben, 2, "c"); /* of the same step as before */
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        redo(&ann, 1, "steps 6 applied 3");
+        undo(&ann, (struct wish){0}, "steps 6 applied 3");
+        expect_digests(&hub, &before);
+        undo(&ben, (struct wish){0}, "steps 3 applied 6");
+        close_two(&hub, &ann, &ben);
+}
+
+SCN_TEST(undo, of_what_was_redone_takes_back_also_what_the_redo_had_to_leave)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        struct scn_op both = scene_translate(2, 1, 0, 0);
+        both.fields |= SCN_FIELDS_SCALE;
+        both.trs.s[0] = both.trs.s[1] = both.trs.s[2] = 2.0f;
+        (void)edit(&ann, both);                        /* 3 */
+        (void)edit(&ben, scene_translate(2, 7, 0, 0)); /* 4 */
+        undo(&ann, (struct wish){0}, "steps 3 applied 1 skipped translation:superseded:ben@4");
+        redo(&ann, 1, "steps 3 applied 1");
+        undo(&ben, (struct wish){0}, "steps 4 applied 1");
+        undo(&ann, (struct wish){0}, "steps 3 applied 2");
+        expect_digests(&hub, &before);
+        close_two(&hub, &ann, &ben);
+}
+
+/* The place alone was redone, for the translation was another step's by then. */
+SCN_TEST(undo, of_a_move_that_was_redone_takes_back_also_the_transform_that_came_with_it)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit(&ben, scene_translate(3, 4, 0, 0)); /* 3 */
+        const struct scn_digests before = scn_document_digests(document_of(&hub));
+        struct scn_op move = scene_move(2, 3);
+        move.keep_world = true;
+        (void)edit(&ann, move);                        /* 4 */
+        (void)edit(&ann, scene_translate(2, 1, 0, 0)); /* 5 */
+        undo(&ann, (struct wish){.step = 4}, "steps 4 applied 1 skipped translation:superseded:ann@5");
+        redo(&ann, 1, "steps 4 applied 1");
+        undo(&ann, (struct wish){.step = 5}, "steps 5 applied 1");
+        undo(&ann, (struct wish){.step = 4}, "steps 4 applied 1");
+        expect_digests(&hub, &before);
+        close_two(&hub, &ann, &ben);
+}
+
+/* Of the place, and of the transform that came with it. */
+SCN_TEST(undo, redo_puts_the_writer_back_where_a_node_has_the_place_already)
+{
+        for (int restarts = 0; restarts < 2; restarts++) {
+                struct hub hub;
+                struct peer ann;
+                struct peer ben;
+                open_two(&hub, &ann, &ben);
+                (void)edit(&ben, scene_add(1, 21, "other"));   /* 3 */
+                (void)edit(&ann, scene_translate(3, 4, 0, 0)); /* 4: of M */
+                (void)edit(&ben, scene_add(1, 22, "top"));     /* 5 */
+                const scn_node_id other = id_of(&hub, 21);
+                struct scn_op move = scene_move(other, 3);
+                move.keep_world = true;
+                (void)edit_in(&ben, 5, scene_move(other, id_of(&hub, 22))); /* 6 */
+                (void)edit(&ann, move);                                     /* 7 */
+                undo(&ann, (struct wish){0}, "steps 7 applied 1");
+                /* Of the same step as what the undo left. */
+                (void)edit_in(&ben, 5, scene_move(other, 3));
+                const struct scn_digests before = scn_document_digests(document_of(&hub));
+                redo(&ann, 1, "steps 7 applied 1");
+                cr_assert_eq(x_of(&hub, "/M/other"), -4.0f);
+                if (restarts > 0) {
+                        come_back(&hub, &ann, &ben);
+                }
+                undo(&ben, (struct wish){0},
+                        "steps 6 applied 0 skipped place:superseded:ann@10 skipped place:superseded:ann@10");
+                undo(&ann, (struct wish){0}, "steps 7 applied 1");
+                expect_digests(&hub, &before);
+                undo(&ben, (struct wish){.step = 6}, "steps 6 applied 2");
+                cr_assert_eq(x_of(&hub, "/other"), 0.0f);
+                close_two(&hub, &ann, &ben);
+        }
 }
 
 SCN_TEST(undo, sees_a_new_step_where_the_group_changes_or_was_closed)
