@@ -110,6 +110,7 @@ static struct sim_checkpoint *copy_checkpoint(const struct sim_checkpoint *from)
         for (const struct sim_part *part = from->parts; part != NULL; part = part->next) {
                 sim_checkpoint_append(copy, (struct scn_slice){part->bytes, part->size});
         }
+        copy->number = from->number;
         copy->info = from->info;
         memcpy(copy->digest, from->digest, sizeof copy->digest);
         copy->info.digest.data = copy->digest;
