@@ -27,6 +27,7 @@
 #include "server/encoding.h"
 #include "server/limits.h"
 #include "server/server.h"
+#include "server/torn.h"
 #include "storage/storage.h"
 
 #include <stdatomic.h>
@@ -169,7 +170,7 @@ struct scn_session {
         size_t staged_bytes;
         size_t staged_heads; /* what keeping them costs besides */
         uint64_t staged_number;
-        uint64_t torn_number;          /* of an edit of which a part was refused, until its last part; 0: none */
+        struct scn_torn torn;          /* edits of which a part is missing */
         struct scn_digest staged_hash; /* of the parts so far */
         struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
         struct scn_restore *restore;   /* the same for a restore */
@@ -357,6 +358,10 @@ void scn_session_pop(struct scn_session *session);
 /* Takes the edit at the head out of the inbox and keeps it as a part of a larger one. */
 void scn_session_stage(struct scn_session *session);
 void scn_session_drop_staged(struct scn_session *session);
+/* The same for an edit whose last part is still to come: that is refused, too. */
+void scn_session_tear_staged(struct scn_session *session);
+/* Notes that a message was refused for itself: if it is a part of an edit, so are those that follow. */
+void scn_session_note_refused(struct scn_session *session, const struct scn_message *message);
 /* The author's entry in the room; NULL: out of memory. */
 struct scn_author *scn_session_author(struct scn_session *session);
 /* Whether there is room to answer more, for this session and for all together. */

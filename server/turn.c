@@ -85,8 +85,10 @@ static void refuse_number(struct scn_session *session, uint64_t number, enum scn
                         (unsigned long long)session->last_number + 1);
         } else {
                 error = SCN_E_GAP;
-                (void)snprintf(text, sizeof text, "number %llu: parts of an edit are missing: send all of it again",
-                        (unsigned long long)number);
+                (void)snprintf(text, sizeof text, "number %llu: parts of an edit are missing: %s",
+                        (unsigned long long)number,
+                        number > session->last_number ? "send all of it again"
+                                                      : "nothing of it is done; the number is used up");
         }
         refuse_now(session, number, error, text);
 }
@@ -329,14 +331,19 @@ static bool take_restore(struct scn_batch *batch, struct scn_session *session,
         return true;
 }
 
-/* An edit of which a part is missing must not be done: neither the part that follows another edit's, nor what follows
- * a part that was refused, up to its last. */
-static bool is_torn(const struct scn_session *session, const struct scn_message *message)
+/* Whether a part of the edit is missing: it must not be done then. What had come of another edit is dropped by this
+ * one, which is refused itself, lest whoever mixes two up takes it for done. */
+static bool is_torn(struct scn_session *session, const struct scn_message *message)
 {
-        const uint64_t number = message->as.edit.number;
-        return message->kind == SCN_MESSAGE_edit &&
-                ((session->staged_first != NULL && session->staged_number != number) ||
-                        (session->torn_number == number && number != 0));
+        if (message->kind != SCN_MESSAGE_edit) {
+                scn_session_tear_staged(session);
+                return false;
+        }
+        const bool interrupts = session->staged_first != NULL && session->staged_number != message->as.edit.number;
+        if (interrupts) {
+                scn_session_tear_staged(session);
+        }
+        return scn_torn_take(&session->torn, message->as.edit.number) || interrupts;
 }
 
 /* Takes the edit at the head of a session's inbox. False: it has to wait. */
@@ -360,16 +367,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         const uint64_t number = message.as.edit.number; /* the first field of all */
         const enum scn_error error = check_number(session, number, &is_repeat);
         const bool is_part = message.kind == SCN_MESSAGE_edit && message.as.edit.more;
-        if (message.kind != SCN_MESSAGE_edit) {
-                scn_session_drop_staged(session); /* what had more to come never comes */
-        }
-        if (error != SCN_OK || is_torn(session, &message)) {
-                scn_session_drop_staged(session);
-                session->torn_number = is_part ? number : 0;
+        if (is_torn(session, &message) || error != SCN_OK) {
+                scn_session_note_refused(session, &message);
                 refuse_number(session, number, error);
                 return true;
         }
-        session->torn_number = 0;
         if (!take_part(session, payload)) {
                 return true;
         }
