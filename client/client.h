@@ -207,6 +207,8 @@ void scn_client_unshow(struct scn_client *client, struct scn_task *task, const s
 /* It was accepted: views that are there already let go of it. */
 void scn_client_settle(struct scn_client *client, struct scn_task *task);
 void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *delta);
+/* The view is what it was, and no delta will come to say so. */
+void scn_view_resume(struct scn_view *view);
 struct scn_view *scn_client_find_view(struct scn_client *client, uint64_t number);
 struct scn_view *scn_client_find_view_request(struct scn_client *client, uint64_t request);
 SCN_NODISCARD enum scn_error scn_view_send_request(struct scn_view *view);

@@ -287,6 +287,9 @@ static enum scn_error handle_viewed(struct scn_client *client, const struct scn_
                 view->is_viewed = true;
                 scn_view_clear_live(view);
                 view->request = SCN_ABSENT;
+                if (viewed->resumed && viewed->rev == scn_view_revision(view)) {
+                        scn_view_resume(view);
+                }
         }
         return SCN_OK;
 }

@@ -529,6 +529,23 @@ static void copy_replay(struct scn_view *view, struct scn_told *told)
         }
 }
 
+/* In the history that the server is in now, which may have begun meanwhile: what was accepted in another one and is not
+ * here yet is lost. */
+void scn_view_resume(struct scn_view *view)
+{
+        struct scn_client *client = view->client;
+        struct scn_task *task;
+        view->mirror.history = client->history;
+        view->has_epoch = true;
+        memcpy(view->epoch, client->epoch, sizeof view->epoch);
+        TAILQ_FOREACH(task, &client->accepted, link)
+        {
+                scn_client_settle(client, task);
+        }
+        scn_client_tell_views(client);
+        scn_client_sweep_accepted(client);
+}
+
 void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *delta)
 {
         struct scn_client *client = view->client;

@@ -11,6 +11,7 @@
 #include "server/core.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,29 +73,40 @@ static void put_ref(struct scn_said *said, const char *what, const struct scn_no
         }
 }
 
+/* Unless the text, which may be NULL, begins with it. */
+static void put_revision_number(struct scn_said *said, scn_revision revision, const char *text)
+{
+        char head[64];
+        (void)snprintf(head, sizeof head, "revision %" PRIu64 " ", revision);
+        if (text == NULL || strncmp(text, head, strlen(head)) != 0) {
+                put_number(said, "revision", revision);
+        }
+}
+
 /* A revision, a time or a tag, as it was said. */
-static void put_at(struct scn_said *said, struct scn_slice at)
+static void put_at(struct scn_said *said, struct scn_slice at, const char *text)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(at);
         if (at.data == NULL) {
                 return;
         }
         if (scn_unpack_kind(&unpacker) == SCN_PACK_TEXT) {
-                const struct scn_slice text = scn_unpack_text(&unpacker, UINT32_MAX);
+                const struct scn_slice name = scn_unpack_text(&unpacker, UINT32_MAX);
                 if (unpacker.error == SCN_OK) {
-                        put_named(said, scn_at_is_time(text) ? "time" : "tag", text);
+                        put_named(said, scn_at_is_time(name) ? "time" : "tag", name);
                 }
                 return;
         }
         const scn_revision revision = scn_at_revision(at);
         if (revision != SCN_ABSENT) {
-                put_number(said, "revision", revision);
+                put_revision_number(said, revision, text);
         }
 }
 
 /* --- Which thing an error belongs to --- */
 
 enum subject {
+        SUBJECT_NONE,
         SUBJECT_NODE,
         SUBJECT_REVISION,
         SUBJECT_DOCUMENT,
@@ -129,85 +141,121 @@ static const struct {
         {SCN_E_NOTHING_TO_UNDO, SUBJECT_STEP},
 };
 
+/* Where in a message these things stand; 0, where the kind is: nowhere. Of two revisions the first one: whoever knows
+ * that it was the second puts that in its place. */
+static const struct place {
+        enum scn_message_kind kind;
+        const char *word; /* for the node */
+        size_t node;
+        size_t at;
+        size_t document;
+        size_t to; /* the name that a document is to get */
+} places[] = {
+#define WHERE(field) offsetof(struct scn_message, as.field)
+        {.kind = SCN_MESSAGE_open, .document = WHERE(open.document)},
+        {.kind = SCN_MESSAGE_view, "node", .node = WHERE(view.root)},
+        {.kind = SCN_MESSAGE_world, "relative", .node = WHERE(world.relative), .at = WHERE(world.at)},
+        {.kind = SCN_MESSAGE_tree, "node", .node = WHERE(tree.node), .at = WHERE(tree.at)},
+        {.kind = SCN_MESSAGE_digest, "node", .node = WHERE(digest.node), .at = WHERE(digest.at)},
+        {.kind = SCN_MESSAGE_log, "node", .node = WHERE(log.node), .at = WHERE(log.since)},
+        {.kind = SCN_MESSAGE_replay, "node", .node = WHERE(replay.node), .at = WHERE(replay.from)},
+        {.kind = SCN_MESSAGE_blame, "node", .node = WHERE(blame.node)},
+        {.kind = SCN_MESSAGE_restore, "node", .node = WHERE(restore.node), .at = WHERE(restore.at)},
+        {.kind = SCN_MESSAGE_fork, .at = WHERE(fork.at), .to = WHERE(fork.to)},
+        {.kind = SCN_MESSAGE_adopt, .document = WHERE(adopt.document)},
+        {.kind = SCN_MESSAGE_manage, .document = WHERE(manage.document), .to = WHERE(manage.to)},
+#undef WHERE
+};
+
+static const struct place *place_of(const struct scn_message *message)
+{
+        static const struct place nowhere = {.node = 0};
+        for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+                if (places[i].kind == message->kind) {
+                        return &places[i];
+                }
+        }
+        return &nowhere;
+}
+
 static const struct scn_node_ref *node_of(const struct scn_message *message)
 {
-        static const struct scn_node_ref none = {.kind = SCN_REF_NONE};
-        return message->kind == SCN_MESSAGE_view       ? &message->as.view.root
-                : message->kind == SCN_MESSAGE_world   ? &message->as.world.relative
-                : message->kind == SCN_MESSAGE_tree    ? &message->as.tree.node
-                : message->kind == SCN_MESSAGE_digest  ? &message->as.digest.node
-                : message->kind == SCN_MESSAGE_log     ? &message->as.log.node
-                : message->kind == SCN_MESSAGE_replay  ? &message->as.replay.node
-                : message->kind == SCN_MESSAGE_blame   ? &message->as.blame.node
-                : message->kind == SCN_MESSAGE_restore ? &message->as.restore.node
-                                                       : &none;
+        const size_t at = place_of(message)->node;
+        return at == 0 ? NULL : (const struct scn_node_ref *)((const char *)message + at);
 }
 
-/* Of two the first one: whoever knows that it was the second puts that in its place. */
-static struct scn_slice at_of(const struct scn_message *message)
+static struct scn_slice slice_at(const struct scn_message *message, size_t at)
 {
-        static const struct scn_slice none = {NULL, 0};
-        return message->kind == SCN_MESSAGE_world      ? message->as.world.at
-                : message->kind == SCN_MESSAGE_tree    ? message->as.tree.at
-                : message->kind == SCN_MESSAGE_digest  ? message->as.digest.at
-                : message->kind == SCN_MESSAGE_log     ? message->as.log.since
-                : message->kind == SCN_MESSAGE_replay  ? message->as.replay.from
-                : message->kind == SCN_MESSAGE_restore ? message->as.restore.at
-                : message->kind == SCN_MESSAGE_fork    ? message->as.fork.at
-                                                       : none;
+        return at == 0 ? (struct scn_slice){NULL, 0} : *(const struct scn_slice *)((const char *)message + at);
 }
 
-static void put_revision(struct scn_said *said, const struct scn_message *message, enum scn_error error)
+static void put_revision(
+        struct scn_said *said, const struct scn_message *message, enum scn_error error, const char *text)
 {
         if (message->kind != SCN_MESSAGE_tag) {
-                put_at(said, at_of(message));
+                put_at(said, slice_at(message, place_of(message)->at), text);
         } else if (error == SCN_E_NO_TAG || error == SCN_E_BAD_TAG) {
                 put_named(said, "tag", message->as.tag.name);
         } else if (message->as.tag.rev != SCN_ABSENT) {
-                put_number(said, "revision", message->as.tag.rev);
+                put_revision_number(said, message->as.tag.rev, text);
         }
 }
 
-/* Of two names that of the new document, where the error can only be about it. */
-static struct scn_slice document_of(const struct scn_message *message, enum scn_error error)
+/* Of two names that of the new document where the error can only be about it. A fork does not name the other one: it
+ * is the one that is open. What is wrong with a file that was sent is nothing of the document whose name it was to
+ * get. */
+static void put_document(struct scn_said *said, const struct scn_message *message, enum scn_error error)
 {
-        static const struct scn_slice none = {NULL, 0};
-        if (message->kind == SCN_MESSAGE_manage) {
-                const bool is_new = message->as.manage.to.data != NULL &&
-                        (error == SCN_E_DOCUMENT_EXISTS || error == SCN_E_BAD_NAME);
-                return is_new ? message->as.manage.to : message->as.manage.document;
-        }
+        const struct place *place = place_of(message);
+        const bool is_of_new = error == SCN_E_DOCUMENT_EXISTS || error == SCN_E_BAD_NAME ||
+                (error == SCN_E_BUSY && place->document == 0);
         const bool is_of_file = error == SCN_E_NOT_A_DOCUMENT || error == SCN_E_CORRUPT ||
                 error == SCN_E_NEWER_FORMAT || error == SCN_E_OLDER_FORMAT;
-        return message->kind == SCN_MESSAGE_open     ? message->as.open.document
-                : message->kind == SCN_MESSAGE_adopt ? (is_of_file ? none : message->as.adopt.document)
-                : message->kind == SCN_MESSAGE_fork  ? message->as.fork.to
-                                                     : none;
+        const struct scn_slice to = slice_at(message, place->to);
+        const struct scn_slice name = is_of_new && to.data != NULL ? to : slice_at(message, place->document);
+        if (name.data != NULL && !(is_of_file && message->kind == SCN_MESSAGE_adopt)) {
+                put_named(said, "document", name);
+        }
 }
 
-static void put_subject(struct scn_said *said, const struct scn_message *message, enum scn_error error)
+static enum subject subject_of(enum scn_error error)
 {
-        size_t row = 0;
-        while (row < sizeof subjects / sizeof subjects[0] && subjects[row].error != error) {
-                row++;
+        for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
+                if (subjects[i].error == error) {
+                        return subjects[i].subject;
+                }
         }
-        if (row == sizeof subjects / sizeof subjects[0]) {
-                return;
-        }
-        switch (subjects[row].subject) {
+        return SUBJECT_NONE;
+}
+
+bool scn_about_is_of_request(enum scn_error error)
+{
+        const enum subject subject = subject_of(error);
+        return subject == SUBJECT_NODE || subject == SUBJECT_REVISION || error == SCN_E_TOO_MANY_TAGS;
+}
+
+bool scn_about_is_of_document(enum scn_error error)
+{
+        return subject_of(error) == SUBJECT_DOCUMENT;
+}
+
+static void put_subject(
+        struct scn_said *said, const struct scn_message *message, enum scn_error error, const char *text)
+{
+        switch (subject_of(error)) {
+        case SUBJECT_NONE:
+                break;
         case SUBJECT_NODE:
-                put_ref(said, message->kind == SCN_MESSAGE_world ? "relative" : "node", node_of(message));
-                break;
-        case SUBJECT_REVISION:
-                put_revision(said, message, error);
-                break;
-        case SUBJECT_DOCUMENT: {
-                const struct scn_slice name = document_of(message, error);
-                if (name.data != NULL) {
-                        put_named(said, "document", name);
+                if (node_of(message) != NULL) {
+                        put_ref(said, place_of(message)->word, node_of(message));
                 }
                 break;
-        }
+        case SUBJECT_REVISION:
+                put_revision(said, message, error, text);
+                break;
+        case SUBJECT_DOCUMENT:
+                put_document(said, message, error);
+                break;
         case SUBJECT_SESSION:
                 if (message->kind == SCN_MESSAGE_kick) {
                         put_number(said, "session", message->as.kick.session);
@@ -274,7 +322,7 @@ const char *scn_about_request(struct scn_said *said, const struct scn_message *m
         const char *text, const struct scn_limits *limits)
 {
         *said = (struct scn_said){.size = 0};
-        put_subject(said, message, error);
+        put_subject(said, message, error, text);
         return end(said, error, text != NULL ? text : text_of(error, node_of(message)), limits);
 }
 
@@ -284,16 +332,6 @@ const char *scn_about_node(struct scn_said *said, const char *what, const struct
         *said = (struct scn_said){.size = 0};
         put_ref(said, what, ref);
         return end(said, error, text_of(error, ref), limits);
-}
-
-const char *scn_about_reserve(struct scn_said *said, uint64_t reserve_bytes)
-{
-        *said = (struct scn_said){.size = 0};
-        (void)snprintf(said->text, sizeof said->text,
-                "less of the server's disk is free than its reserve, %" PRIu64
-                " MiB: until there is more it is only read",
-                reserve_bytes >> 20);
-        return said->text;
 }
 
 /* --- Edits --- */

@@ -23,8 +23,11 @@ const char *scn_about_request(struct scn_said *said, const struct scn_message *m
 /* The same of an edit. `refusal` NULL: nothing more is known. */
 const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, enum scn_error error,
         const struct scn_refusal *refusal, const struct scn_limits *limits);
-/* Why nothing is written while less of the disk is free than the reserve. */
-const char *scn_about_reserve(struct scn_said *said, uint64_t reserve_bytes);
+/* Whether such an error is about what the request said: a storage's text then tells what there is instead, and is for
+ * who asked. What it says of any other error is about the disk, and is for the log. */
+bool scn_about_is_of_request(enum scn_error error);
+/* Whether it is about a document, or its file. */
+bool scn_about_is_of_document(enum scn_error error);
 /* The same of one node among several, called `what`. */
 const char *scn_about_node(struct scn_said *said, const char *what, const struct scn_node_ref *ref,
         enum scn_error error, const struct scn_limits *limits);

@@ -423,12 +423,7 @@ static enum scn_error judge_part(struct scn_adopt *adopt, const struct scn_messa
                 }
                 return SCN_E_RANGE;
         }
-        if (adopt->server->is_low) {
-                struct scn_said said;
-                (void)snprintf(adopt->fault.text, sizeof adopt->fault.text, "%s",
-                        scn_about_reserve(&said, adopt->server->options.reserve_bytes));
-        }
-        return adopt->server->is_low ? SCN_E_STORAGE_FULL : SCN_OK;
+        return scn_server_check_reserve(adopt->server, &adopt->fault);
 }
 
 static void take_part(struct scn_adopt *adopt, const struct scn_message_adopt *message)
@@ -451,17 +446,22 @@ static void take_part(struct scn_adopt *adopt, const struct scn_message_adopt *m
         submit(adopt, run_write, done_write);
 }
 
-/* What can be known without the file; SCN_OK: it may come. `text` stays empty where the error says it all. */
-static enum scn_error refuse(const struct scn_session *session, const struct scn_message_adopt *message, char text[160])
+/* What can be known without the file; SCN_OK: it may come. The text stays empty where the error says it all. */
+static enum scn_error refuse(
+        const struct scn_session *session, const struct scn_message_adopt *message, struct scn_storage_fault *fault)
 {
         const struct scn_server *server = session->server;
         const uint64_t max = server->options.file_bytes_max;
-        if (server->adopts_count >= SCN_ADOPTS_MAX || server->is_stopping) {
-                (void)snprintf(text, 160, "the server receives %u files at a time", SCN_ADOPTS_MAX);
+        if (server->is_stopping) {
+                return SCN_E_STOPPING;
+        }
+        if (server->adopts_count >= SCN_ADOPTS_MAX) {
+                (void)snprintf(
+                        fault->text, sizeof fault->text, "the server receives %u files at a time", SCN_ADOPTS_MAX);
                 return SCN_E_BUSY;
         }
         if (message->bytes > (max != 0 ? max : SCN_FILE_BYTES_MAX)) {
-                (void)snprintf(text, 160, "adopt.bytes: %llu are more than file_bytes_max = %llu",
+                (void)snprintf(fault->text, sizeof fault->text, "adopt.bytes: %llu are more than file_bytes_max = %llu",
                         (unsigned long long)message->bytes, (unsigned long long)(max != 0 ? max : SCN_FILE_BYTES_MAX));
                 return SCN_E_TOO_LARGE;
         }
@@ -469,14 +469,10 @@ static enum scn_error refuse(const struct scn_session *session, const struct scn
                 return SCN_E_BAD_NAME;
         }
         if (is_own(session, message->document)) {
-                (void)snprintf(text, 160, "this connection has the document open itself");
+                (void)snprintf(fault->text, sizeof fault->text, "this connection has the document open itself");
                 return SCN_E_OUT_OF_TURN;
         }
-        if (server->is_low) {
-                struct scn_said said;
-                (void)snprintf(text, 160, "%s", scn_about_reserve(&said, server->options.reserve_bytes));
-        }
-        return server->is_low ? SCN_E_STORAGE_FULL : SCN_OK;
+        return scn_server_check_reserve(server, fault);
 }
 
 static struct scn_adopt *begin(struct scn_session *session, const struct scn_message_adopt *message)
@@ -509,18 +505,17 @@ static struct scn_adopt *begin(struct scn_session *session, const struct scn_mes
 
 void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt *message)
 {
-        char text[160];
-        text[0] = '\0';
+        struct scn_storage_fault fault = {.text = ""};
         if (session->adopt == NULL && session->torn_file == message->request) {
                 session->torn_file = message->more ? session->torn_file : SCN_ABSENT;
                 scn_session_fail(session, message->request, SCN_E_OUT_OF_TURN,
                         "the file of this request was refused: its parts are passed over up to the last");
                 return;
         }
-        enum scn_error error = session->adopt == NULL ? refuse(session, message, text) : SCN_OK;
+        enum scn_error error = session->adopt == NULL ? refuse(session, message, &fault) : SCN_OK;
         if (session->adopt != NULL && session->adopt->request != message->request) {
                 error = SCN_E_OUT_OF_TURN;
-                (void)snprintf(text, sizeof text, "the file of request %llu is not complete",
+                (void)snprintf(fault.text, sizeof fault.text, "the file of request %llu is not complete",
                         (unsigned long long)session->adopt->request);
         }
         if (error == SCN_OK && session->adopt == NULL && begin(session, message) == NULL) {
@@ -530,7 +525,7 @@ void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt 
                 if (session->adopt == NULL && message->more) {
                         session->torn_file = message->request;
                 }
-                scn_session_fail(session, message->request, error, text[0] != '\0' ? text : NULL);
+                scn_session_fail(session, message->request, error, fault.text[0] != '\0' ? fault.text : NULL);
                 return;
         }
         take_part(session->adopt, message);

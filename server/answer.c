@@ -3,6 +3,8 @@
 
 #include "server/answer.h"
 
+#include "protocol/wire/result.h"
+
 #include <string.h>
 
 static void pack_floats(struct scn_packer *packer, uint32_t key, const float *floats, uint32_t count)
@@ -37,23 +39,23 @@ static void pack_result(struct scn_packer *packer, const struct scn_change *chan
         const struct scn_trs *trs = told_trs(change);
         const bool is_lossy = (change->flags & SCN_CHANGE_LOSSY) != 0;
         scn_pack_map(packer, 3u + (change->flags != 0) + (trs != NULL ? 3u : 0u) + is_lossy);
-        scn_pack_uint(packer, 0);
+        scn_pack_uint(packer, SCN_RESULT_OP);
         scn_pack_uint(packer, change->op);
-        scn_pack_uint(packer, 1);
+        scn_pack_uint(packer, SCN_RESULT_ID);
         scn_pack_uint(packer, change->id);
-        scn_pack_uint(packer, 2);
+        scn_pack_uint(packer, SCN_RESULT_UID);
         scn_pack_uid(packer, change->uid);
         if (change->flags != 0) {
-                scn_pack_uint(packer, 3);
+                scn_pack_uint(packer, SCN_RESULT_FLAGS);
                 scn_pack_uint(packer, change->flags);
         }
         if (trs != NULL) {
-                pack_floats(packer, 4, trs->t, 3);
-                pack_floats(packer, 5, trs->r, 4);
-                pack_floats(packer, 6, trs->s, 3);
+                pack_floats(packer, SCN_RESULT_TRANSLATION, trs->t, 3);
+                pack_floats(packer, SCN_RESULT_ROTATION, trs->r, 4);
+                pack_floats(packer, SCN_RESULT_SCALE, trs->s, 3);
         }
         if (is_lossy) {
-                scn_pack_uint(packer, 7);
+                scn_pack_uint(packer, SCN_RESULT_RESIDUAL);
                 scn_pack_double(packer, change->as.move.residual);
         }
 }

@@ -121,3 +121,10 @@ enum scn_error scn_at_find(
         return read_time(text, &time_us) ? scn_journal_find_time(journal, time_us, revision_out, fault)
                                          : SCN_E_BAD_TIME;
 }
+
+enum scn_error scn_at_find_until(struct scn_journal *journal, struct scn_slice at, scn_revision last,
+        scn_revision *revision_out, struct scn_storage_fault *fault)
+{
+        const enum scn_error error = scn_at_find(journal, at, revision_out, fault);
+        return error == SCN_OK && *revision_out > last ? scn_storage_fail_future(fault, *revision_out, last) : error;
+}

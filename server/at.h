@@ -12,6 +12,9 @@
  * storage.h. Whether the revision has been reached is not looked at. */
 SCN_NODISCARD enum scn_error scn_at_find(
         struct scn_journal *journal, struct scn_slice at, scn_revision *revision_out, struct scn_storage_fault *fault);
+/* The same, and SCN_E_FUTURE, with the fault's text, if it is beyond the last one. */
+SCN_NODISCARD enum scn_error scn_at_find_until(struct scn_journal *journal, struct scn_slice at, scn_revision last,
+        scn_revision *revision_out, struct scn_storage_fault *fault);
 /* The revision, if it is said as such; else SCN_ABSENT. */
 scn_revision scn_at_revision(struct scn_slice at);
 /* Whether a text is meant as a time: 2026-01-31T and something. */

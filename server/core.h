@@ -305,6 +305,12 @@ struct scn_server {
 uint64_t scn_server_now_ms(const struct scn_server *server);
 void scn_server_log(const struct scn_server *server, enum scn_log_level level, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
+/* What a document's file had to say to a job, `what`, that ended with this error: a warning where it is more than a
+ * request that asks for what there is not. `damaged`: of a checkpoint that could not be used; may be NULL. */
+void scn_server_log_fault(const struct scn_server *server, struct scn_slice name, const char *what,
+        enum scn_error error, const struct scn_storage_fault *fault, const struct scn_storage_fault *damaged);
+/* SCN_E_STORAGE_FULL, and the fault's text, while less of the disk is free than the reserve. */
+SCN_NODISCARD enum scn_error scn_server_check_reserve(const struct scn_server *server, struct scn_storage_fault *fault);
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
 /* NULL: it is gone. */
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
@@ -333,6 +339,8 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
 struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
 /* `failed` for a request; about what is being handled just now, if something is (about.h). */
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
+/* The same with a text that says already what it is about. */
+void scn_session_fail_said(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
 /* The same where a limit was reached: says which, by the name in the greeting, and how much it allows. */
 void scn_session_fail_limit(
         struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed);

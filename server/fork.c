@@ -37,6 +37,7 @@ struct fork_job {
         int64_t now_us;
         struct scn_document_options options;
         enum scn_error error;
+        bool is_of_source; /* ... the error */
         struct scn_storage_fault fault;
         struct scn_storage_fault damaged;
 };
@@ -48,12 +49,7 @@ static enum scn_error make_source(struct fork_job *job, struct scn_journal *jour
         enum scn_error error = SCN_OK;
         job->revision = job->durable;
         if (job->at.data != NULL) {
-                error = scn_at_find(journal, job->at, &job->revision, &job->fault);
-        }
-        if (error == SCN_OK && job->revision > job->durable) {
-                (void)snprintf(job->fault.text, sizeof job->fault.text, "the last revision is %llu",
-                        (unsigned long long)job->durable);
-                error = SCN_E_FUTURE;
+                error = scn_at_find_until(journal, job->at, job->durable, &job->revision, &job->fault);
         }
         if (error == SCN_OK) {
                 error = scn_document_at(
@@ -218,6 +214,7 @@ static void run_fork(struct scn_job *base)
         struct scn_journal *journal = NULL;
         struct scn_document *source = NULL;
         job->error = check_name(job);
+        job->is_of_source = job->error == SCN_OK;
         if (job->error == SCN_OK) {
                 job->error = scn_journal_open(job->server->storage, job->name, &reading, &journal, &job->fault);
         }
@@ -226,6 +223,7 @@ static void run_fork(struct scn_job *base)
                 job->error = make_source(job, journal, &source);
         }
         if (job->error == SCN_OK) {
+                job->is_of_source = false;
                 job->error = publish(job, source);
         }
         scn_document_destroy(source);
@@ -242,35 +240,38 @@ static void destroy_job(struct fork_job *job)
         scn_free(job);
 }
 
-/* A revision that is not there: which there are. A text that is about the disk is for the log. */
+/* The message names only the new document. What is wrong with the other one is told as of opening it. */
 static void fail(struct scn_session *session, const struct fork_job *job)
 {
-        const bool is_known =
-                job->error == SCN_E_FUTURE || job->error == SCN_E_FOLDED || job->error == SCN_E_BEFORE_RETENTION;
+        const bool is_told = scn_about_is_of_request(job->error) && job->fault.text[0] != '\0';
         struct scn_message asked;
-        scn_message_init(&asked, SCN_MESSAGE_fork);
-        asked.as.fork.at = job->at;
-        asked.as.fork.to = job->to;
-        scn_session_fail_about(session, &asked, job->request, job->error,
-                is_known && job->fault.text[0] != '\0' ? job->fault.text : NULL);
+        if (job->is_of_source && scn_about_is_of_document(job->error)) {
+                scn_message_init(&asked, SCN_MESSAGE_open);
+                asked.as.open.document = job->name;
+        } else {
+                scn_message_init(&asked, SCN_MESSAGE_fork);
+                asked.as.fork.at = job->at;
+                asked.as.fork.to = job->to;
+        }
+        scn_session_fail_about(session, &asked, job->request, job->error, is_told ? job->fault.text : NULL);
 }
 
 static void answer(struct scn_session *session, const struct fork_job *job)
 {
         struct scn_answers answers = {.request = job->request, .rev = job->revision, .durable = job->durable};
         struct scn_buffer body;
+        if (job->error != SCN_OK) {
+                fail(session, job);
+                return;
+        }
         scn_buffer_init(&body, 4096);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_map(&packer, 2);
         scn_pack_cstring(&packer, "doc");
         scn_pack_text(&packer, job->to);
         scn_history_pack(&packer, "rev", job->revision);
-        if (job->error != SCN_OK) {
-                fail(session, job);
-        } else {
-                scn_answers_add(&answers, &packer, false);
-                scn_answers_send(&answers, session, NULL);
-        }
+        scn_answers_add(&answers, &packer, false);
+        scn_answers_send(&answers, session, NULL);
         scn_answers_finish(&answers);
         scn_buffer_finish(&body);
 }
@@ -279,10 +280,7 @@ static void done_fork(struct scn_job *base)
 {
         struct fork_job *job = (struct fork_job *)base;
         struct scn_session *session = scn_server_find_session(job->server, job->session);
-        if (job->fault.text[0] != '\0' || job->damaged.text[0] != '\0') {
-                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: fork: %s%s", (int)job->name.size,
-                        (const char *)job->name.data, job->fault.text, job->damaged.text);
-        }
+        scn_server_log_fault(job->server, job->name, "fork", job->error, &job->fault, &job->damaged);
         scn_server_give_name_back(job->server, &job->claim);
         if (session != NULL) {
                 session->is_asking = false;
@@ -325,10 +323,10 @@ bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *me
         if (!scn_room_is_settled(session->room) || !scn_server_has_history_job(server)) {
                 return false;
         }
-        if (server->is_low) {
-                struct scn_said said;
-                scn_session_fail(session, message->request, SCN_E_STORAGE_FULL,
-                        scn_about_reserve(&said, server->options.reserve_bytes));
+        struct scn_storage_fault fault;
+        const enum scn_error error = scn_server_check_reserve(server, &fault);
+        if (error != SCN_OK) {
+                scn_session_fail(session, message->request, error, fault.text);
                 return true;
         }
         if (scn_adopt_is_replacing(server, message->to)) {

@@ -153,6 +153,7 @@ struct manage_job {
         struct scn_storage_list list;
         struct manage_state *states; /* owned: one for each in the list; NULL: not asked for */
         enum scn_error error;
+        bool is_of_old; /* ... renaming: the error, not of the new name */
         struct scn_storage_fault fault;
 };
 
@@ -221,6 +222,8 @@ static void run_manage(struct scn_job *job)
                 break;
         case MANAGE_RENAME:
                 manage->error = scn_storage_rename(storage, manage->name, manage->to, &manage->fault);
+                manage->is_of_old = manage->error == SCN_E_BAD_NAME &&
+                        scn_storage_find(storage, manage->name, NULL) == SCN_E_BAD_NAME;
                 break;
         }
 }
@@ -263,10 +266,11 @@ static const char *manage_text(const struct manage_job *manage)
 static void answer_manage(struct scn_session *session, struct manage_job *manage)
 {
         static const struct scn_slice none = {NULL, 0};
-        const bool is_rename = manage->action == MANAGE_RENAME;
         if (manage->error != SCN_OK) {
+                const bool is_rename = manage->action == MANAGE_RENAME;
                 const struct scn_message asked = {.kind = SCN_MESSAGE_manage,
-                        .as.manage = {.document = manage->name, .to = is_rename ? manage->to : none}};
+                        .as.manage = {
+                                .document = manage->name, .to = is_rename && !manage->is_of_old ? manage->to : none}};
                 scn_session_fail_about(session, &asked, manage->request, manage->error, manage_text(manage));
                 return;
         }
@@ -319,13 +323,19 @@ static void done_manage(struct scn_job *job)
         }
 }
 
-/* A document that is open, or is about to have its place taken, stays where it is. */
-static bool is_in_use(struct scn_server *server, enum manage_action action, struct scn_slice name, struct scn_slice to)
+/* A document that is open, or is about to have its place taken, stays where it is: then that is said. */
+static bool is_in_use(struct scn_session *session, uint64_t request, const struct scn_room *room, struct scn_slice name,
+        struct scn_slice to)
 {
-        const struct scn_room *room =
-                action == MANAGE_DELETE || action == MANAGE_RENAME ? scn_server_find_room(server, name) : NULL;
-        return (room != NULL && !scn_room_is_unused(room)) || scn_adopt_is_replacing(server, name) ||
-                (action == MANAGE_RENAME && scn_adopt_is_replacing(server, to));
+        const bool is_open = room != NULL && !scn_room_is_unused(room);
+        const bool is_of_new = !is_open && !scn_adopt_is_replacing(session->server, name);
+        const struct scn_message asked = {.kind = SCN_MESSAGE_manage, .as.manage = {.document = is_of_new ? to : name}};
+        if (is_of_new && !scn_adopt_is_replacing(session->server, to)) {
+                return false;
+        }
+        scn_session_fail_about(session, &asked, request, SCN_E_BUSY,
+                is_open ? "the document is open" : "a document of that name is being replaced");
+        return true;
 }
 
 static void submit_manage(struct scn_session *session, uint64_t request, enum manage_action action,
@@ -335,8 +345,7 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
         const struct scn_server_options *options = &server->options;
         struct scn_room *room =
                 action == MANAGE_DELETE || action == MANAGE_RENAME ? scn_server_find_room(server, name) : NULL;
-        if (is_in_use(server, action, name, to)) {
-                scn_session_fail(session, request, SCN_E_BUSY, "the document is open");
+        if (is_in_use(session, request, room, name, action == MANAGE_RENAME ? to : name)) {
                 return;
         }
         struct manage_job *manage = scn_alloc_zero(1, sizeof *manage);

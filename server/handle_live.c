@@ -71,15 +71,18 @@ static size_t sort_wishes(struct scn_live_wish *wishes, size_t count)
         return kept;
 }
 
-/* What the session previews, of a node that is not there now: 0: nothing. Takes a step for each preview it looks at. */
+/* The node, not there now, of which the session previews something; 0: there is none. Previews are sorted by id: for a
+ * uid each is looked at, which takes a step. */
 static scn_node_id find_previewed(
         const struct scn_session *session, const struct scn_node_ref *ref, uint64_t *steps_left)
 {
-        for (size_t i = 0; *steps_left > 0 && i < session->previews_count; i++, (*steps_left)--) {
-                const struct scn_live_entry *entry = session->previews[i];
-                if (ref->kind == SCN_REF_ID ? entry->id == ref->id
-                                            : ref->kind == SCN_REF_UID && scn_uid_equal(entry->uid, ref->uid)) {
-                        return entry->id;
+        if (ref->kind == SCN_REF_ID) {
+                return scn_live_find_preview(session, ref->id) != NULL ? ref->id : 0;
+        }
+        for (size_t i = 0; ref->kind == SCN_REF_UID && *steps_left > 0 && i < session->previews_count; i++) {
+                --*steps_left;
+                if (scn_uid_equal(session->previews[i]->uid, ref->uid)) {
+                        return session->previews[i]->id;
                 }
         }
         return 0;
@@ -190,13 +193,13 @@ static enum scn_error read_nodes(const struct scn_session *session, struct scn_s
         }
         for (uint32_t i = 0; i < count; i++) {
                 const struct scn_node_ref ref = scn_unpack_ref(&unpacker);
-                enum scn_error error = unpacker.error;
-                if (error == SCN_OK) {
-                        error = scn_document_find_within(
-                                session->room->document, &ref, &steps_left, &named->ids[named->count++]);
-                        named->lost = ref;
+                if (unpacker.error != SCN_OK) {
+                        return unpacker.error;
                 }
+                const enum scn_error error = scn_document_find_within(
+                        session->room->document, &ref, &steps_left, &named->ids[named->count++]);
                 if (error != SCN_OK) {
+                        named->lost = ref;
                         return error;
                 }
         }
@@ -227,7 +230,7 @@ static void answer(struct scn_session *session, uint64_t request, struct scn_buf
 static void fail_nodes(struct scn_session *session, uint64_t request, enum scn_error error, const struct named *named)
 {
         struct scn_said said;
-        scn_session_fail(session, request, error,
+        scn_session_fail_said(session, request, error,
                 scn_about_node(&said, "node", &named->lost, error, scn_document_limits(session->room->document)));
 }
 

@@ -174,6 +174,8 @@ static void pack_floats(struct scn_packer *packer, uint32_t key, const float *fl
 struct asked {
         const struct scn_document *document;
         const struct scn_node_ref *relative;
+        scn_node_id frame; /* what `relative` names; 0: the world's, or there is none because of ... */
+        enum scn_error frame_error;
         /* Children that may still be looked at: to find nodes by path, and to tell the paths of nodes. */
         uint64_t find_steps;
         uint64_t tell_steps;
@@ -225,18 +227,13 @@ static void pack_path(struct scn_packer *packer, struct asked *asked, uint32_t s
         }
 }
 
-/* The node, or the one whose frame was asked for: whichever leads nowhere. */
-static void pack_error(
-        struct scn_packer *packer, const struct asked *asked, const struct scn_node_ref *ref, enum scn_error error)
+/* The node's, or its frame's, which is told with each node. Nothing is looked up again for it: that would be a search
+ * of its own for every node of the question. */
+static void pack_error(struct scn_packer *packer, const struct asked *asked, const char *what,
+        const struct scn_node_ref *ref, enum scn_error error)
 {
-        const struct scn_limits *limits = scn_document_limits(asked->document);
         struct scn_said said;
-        scn_node_id id;
-        const bool is_relative = asked->relative->kind != SCN_REF_NONE && error != SCN_E_PATH_TOO_LONG &&
-                scn_document_find(asked->document, asked->relative, &id) != SCN_OK &&
-                scn_document_find(asked->document, ref, &id) == SCN_OK;
-        const char *text = is_relative ? scn_about_node(&said, "relative", asked->relative, error, limits)
-                                       : scn_about_node(&said, "node", ref, error, limits);
+        const char *text = scn_about_node(&said, what, ref, error, scn_document_limits(asked->document));
         scn_pack_map(packer, 2);
         scn_pack_uint(packer, 9);
         scn_pack_cstring(packer, scn_error_code(error));
@@ -249,9 +246,13 @@ static void pack_world(struct scn_packer *packer, struct asked *asked, const str
         struct scn_located located;
         float matrix[16];
         const enum scn_error error =
-                scn_document_locate(asked->document, ref, asked->relative, &asked->find_steps, &located);
-        if (error != SCN_OK) {
-                pack_error(packer, asked, ref, error);
+                scn_document_locate(asked->document, ref, asked->frame, &asked->find_steps, &located);
+        if (error != SCN_OK && error != SCN_E_SINGULAR) {
+                pack_error(packer, asked, "node", ref, error);
+                return;
+        }
+        if (error != SCN_OK || asked->frame_error != SCN_OK) {
+                pack_error(packer, asked, "relative", asked->relative, error != SCN_OK ? error : asked->frame_error);
                 return;
         }
         decompose(asked, &located.world);
@@ -265,6 +266,14 @@ static void pack_world(struct scn_packer *packer, struct asked *asked, const str
         pack_floats(packer, 3, asked->trs.t, 3);
         pack_floats(packer, 4, asked->trs.r, 4);
         pack_floats(packer, 5, asked->trs.s, 3);
+}
+
+static void find_frame(struct asked *asked)
+{
+        if (asked->relative->kind != SCN_REF_NONE) {
+                asked->frame_error =
+                        scn_document_find_within(asked->document, asked->relative, &asked->find_steps, &asked->frame);
+        }
 }
 
 void scn_query_world(
@@ -286,6 +295,7 @@ void scn_query_world(
                 scn_answers_exceed(answers, "world_nodes_max", SCN_SERVER_world_nodes_max);
                 return;
         }
+        find_frame(&asked);
         scn_buffer_init(&asked.paths.text, BODY_BYTES_MAX);
         struct scn_packer packer =
                 begin_elements(&elements, (count < WORLDS_OF_A_PART ? count : WORLDS_OF_A_PART) * WORLD_BYTES_USUAL);

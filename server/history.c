@@ -199,9 +199,9 @@ static void answer(struct scn_session *session, struct scn_history_job *job)
                 scn_answers_send(&job->answers, session, text);
                 return;
         }
-        if (job->blamed.data != NULL && asked.kind == SCN_MESSAGE_log) {
+        if (asked.kind == SCN_MESSAGE_log) {
                 asked.as.log.since = job->blamed;
-        } else if (job->blamed.data != NULL && asked.kind == SCN_MESSAGE_replay) {
+        } else if (asked.kind == SCN_MESSAGE_replay) {
                 asked.as.replay.from = job->blamed;
         }
         scn_session_fail_about(session, &asked, job->answers.request, job->answers.error, text);

@@ -22,8 +22,9 @@ struct scn_history_job {
         struct scn_past_loan loan; /* world, tree, digest */
         struct scn_answers answers;
         struct scn_storage_fault fault;
-        struct scn_slice
-                blamed; /* of the revisions that the message names the one the error is about; of the payload */
+        /* log, replay: of what the message says of revisions that which the error is about; of the payload. No data:
+         * nothing of it, or it names itself. */
+        struct scn_slice blamed;
         struct scn_storage_fault damaged; /* a checkpoint that could not be used; no text: there was none */
 };
 

@@ -107,17 +107,22 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
         scn_revision at;
         *from_out = log->from == SCN_ABSENT ? 1 : log->from;
         *to_out = log->to == SCN_ABSENT || log->to == 0 ? SCN_REVISION_MAX : log->to;
+        job->blamed = log->since;
         if (log->since.data != NULL) {
                 error = scn_at_find(journal, log->since, &at, &job->fault);
                 *from_out = error == SCN_OK && at >= *from_out ? at + 1 : *from_out;
         }
         if (error == SCN_OK && log->until.data != NULL) {
-                error = scn_at_find(journal, log->until, &at, &job->fault);
                 job->blamed = log->until;
+                error = scn_at_find(journal, log->until, &at, &job->fault);
                 *to_out = error == SCN_OK && at < *to_out ? at : *to_out;
         }
+        if (error != SCN_OK) {
+                return error;
+        }
+        job->blamed = (struct scn_slice){NULL, 0}; /* what is said of a number names it itself */
         /* Who names a beginning wants to be told that there is nothing of it; else the log begins where it begins. */
-        if (error == SCN_OK && log->from != SCN_ABSENT && log->from > 1) {
+        if (log->from != SCN_ABSENT && log->from > 1) {
                 error = scn_journal_has_revision(journal, log->from, &job->fault);
                 error = error == SCN_E_BEFORE_RETENTION ? error : SCN_OK;
         }

@@ -166,6 +166,7 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
 {
         struct scn_journal_state state;
         enum scn_error error = scn_journal_state(journal, &state, &job->fault);
+        job->blamed = replay->from;
         telling->to = SCN_REVISION_MAX;
         telling->judged = error == SCN_OK ? state.judged : 0;
         if (error == SCN_OK && replay->from.data != NULL) {
@@ -181,9 +182,8 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
         if (telling->from > state.last_revision ||
                 (replay->merged && replay->to.data != NULL && telling->to > state.last_revision)) {
                 job->blamed = telling->from > state.last_revision ? replay->from : replay->to;
-                (void)snprintf(job->fault.text, sizeof job->fault.text, "the last revision is %llu",
-                        (unsigned long long)state.last_revision);
-                return SCN_E_FUTURE;
+                return scn_storage_fail_future(&job->fault,
+                        telling->from > state.last_revision ? telling->from : telling->to, state.last_revision);
         }
         telling->to = telling->to < state.last_revision ? telling->to : state.last_revision;
         if (replay->to.data != NULL && telling->to > 0) {

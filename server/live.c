@@ -204,7 +204,7 @@ enum scn_error scn_live_set_presence(struct scn_session *session, struct scn_sli
         return SCN_OK;
 }
 
-static struct scn_live_entry *find_preview(const struct scn_session *session, scn_node_id id)
+struct scn_live_entry *scn_live_find_preview(const struct scn_session *session, scn_node_id id)
 {
         const size_t at = scn_live_place(session->previews, session->previews_count, id);
         return at < session->previews_count && session->previews[at]->id == id ? session->previews[at] : NULL;
@@ -216,7 +216,7 @@ static enum scn_error make_previews(
 {
         struct scn_live_entry **last = made_out;
         for (size_t i = 0; i < count; i++) {
-                if (wishes[i].fields == 0 || find_preview(session, wishes[i].id) != NULL) {
+                if (wishes[i].fields == 0 || scn_live_find_preview(session, wishes[i].id) != NULL) {
                         continue;
                 }
                 *last = scn_live_make(session, SCN_LIVE_PREVIEW, wishes[i].id);
@@ -262,7 +262,7 @@ enum scn_error scn_live_set_previews(struct scn_session *session, const struct s
         struct scn_live *live = scn_live_get(session->room);
         size_t wanted = session->previews_count;
         for (size_t i = 0; i < count; i++) {
-                const bool is_there = find_preview(session, wishes[i].id) != NULL;
+                const bool is_there = scn_live_find_preview(session, wishes[i].id) != NULL;
                 wanted += !is_there && wishes[i].fields != 0;
                 wanted -= is_there && wishes[i].fields == 0;
         }
@@ -279,7 +279,7 @@ enum scn_error scn_live_set_previews(struct scn_session *session, const struct s
                 return SCN_E_NO_MEMORY;
         }
         for (size_t i = 0; i < count; i++) {
-                struct scn_live_entry *entry = find_preview(session, wishes[i].id);
+                struct scn_live_entry *entry = scn_live_find_preview(session, wishes[i].id);
                 if (wishes[i].fields == 0 && entry != NULL) {
                         scn_live_end(live, entry);
                 } else if (wishes[i].fields != 0) {
@@ -373,7 +373,7 @@ static bool has_located(const struct scn_room *room)
 static void end_with_edit(struct scn_session *session, enum scn_op_kind kind, scn_node_id id, bool is_sure)
 {
         const bool is_placed = kind == SCN_OP_TRANSFORM || kind == SCN_OP_MOVE;
-        struct scn_live_entry *preview = is_placed ? find_preview(session, id) : NULL;
+        struct scn_live_entry *preview = is_placed ? scn_live_find_preview(session, id) : NULL;
         if (preview != NULL) {
                 preview->ends_for_sure = is_sure || (preview->is_ending && preview->ends_for_sure);
                 preview->is_ending = true;

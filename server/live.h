@@ -104,6 +104,8 @@ struct scn_live_wish {
 SCN_NODISCARD enum scn_error scn_live_set_previews(
         struct scn_session *session, const struct scn_live_wish *wishes, size_t count);
 void scn_live_end_previews(struct scn_session *session);
+/* What the session previews of a node, also of one that has been removed; NULL: nothing. */
+struct scn_live_entry *scn_live_find_preview(const struct scn_session *session, scn_node_id id);
 /* An entry that is not in the list yet; id 0: it is about no node. NULL: out of memory. */
 struct scn_live_entry *scn_live_make(struct scn_session *session, enum scn_live_kind kind, scn_node_id id);
 /* It has changed, or is new: it is the newest now, and will be told. */

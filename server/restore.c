@@ -89,12 +89,7 @@ static enum scn_error prepare(struct restore_job *job, struct scn_journal *journ
 {
         struct scn_restore *restore = job->restore;
         struct scn_document *present = NULL;
-        enum scn_error error = scn_at_find(journal, job->at, &restore->at, &job->fault);
-        if (error == SCN_OK && restore->at > restore->prepared_for) {
-                (void)snprintf(job->fault.text, sizeof job->fault.text, "the last revision is %llu",
-                        (unsigned long long)restore->prepared_for);
-                error = SCN_E_FUTURE;
-        }
+        enum scn_error error = scn_at_find_until(journal, job->at, restore->prepared_for, &restore->at, &job->fault);
         if (error == SCN_OK) {
                 error = make(job, journal, restore->at, &restore->past);
         }
@@ -135,10 +130,7 @@ static void done_restore(struct scn_job *base)
         struct restore_job *job = (struct restore_job *)base;
         struct scn_session *session = scn_server_find_session(job->server, job->session);
         struct scn_room *room = job->room;
-        if (job->fault.text[0] != '\0' || job->damaged.text[0] != '\0') {
-                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: restore: %s%s", (int)job->name.size,
-                        (const char *)job->name.data, job->fault.text, job->damaged.text);
-        }
+        scn_server_log_fault(job->server, job->name, "restore", job->restore->error, &job->fault, &job->damaged);
         scn_server_end_history_job(job->server);
         if (room != NULL) {
                 room->jobs_count--;
@@ -197,9 +189,8 @@ static const char *say(const struct scn_session *session, const struct scn_messa
         struct scn_said *said, enum scn_error error)
 {
         const struct scn_restore *restore = session->restore;
-        const bool is_known = error == SCN_E_FUTURE || error == SCN_E_FOLDED || error == SCN_E_BEFORE_RETENTION ||
-                error == SCN_E_NO_NODE;
-        const bool has_text = restore != NULL && restore->error == error && is_known && restore->fault.text[0] != '\0';
+        const bool has_text = restore != NULL && restore->error == error && scn_about_is_of_request(error) &&
+                restore->fault.text[0] != '\0';
         const struct scn_message asked = {.kind = SCN_MESSAGE_restore, .as.restore = *message};
         return scn_about_request(
                 said, &asked, error, has_text ? restore->fault.text : NULL, &session->server->options.limits);

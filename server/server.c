@@ -27,6 +27,30 @@ void scn_server_log(const struct scn_server *server, enum scn_log_level level, c
         server->options.log(server->options.data, level, text);
 }
 
+void scn_server_log_fault(const struct scn_server *server, struct scn_slice name, const char *what,
+        enum scn_error error, const struct scn_storage_fault *fault, const struct scn_storage_fault *damaged)
+{
+        if (error != SCN_OK && fault->text[0] != '\0' && !scn_about_is_of_request(error)) {
+                scn_server_log(server, SCN_LOG_WARNING, "document %.*s: %s: %s: %s", (int)name.size,
+                        (const char *)name.data, what, scn_error_text(error), fault->text);
+        }
+        if (damaged != NULL && damaged->text[0] != '\0') {
+                scn_server_log(server, SCN_LOG_WARNING, "document %.*s: damaged: %s", (int)name.size,
+                        (const char *)name.data, damaged->text);
+        }
+}
+
+enum scn_error scn_server_check_reserve(const struct scn_server *server, struct scn_storage_fault *fault)
+{
+        if (!server->is_low) {
+                return SCN_OK;
+        }
+        (void)snprintf(fault->text, sizeof fault->text,
+                "less of the server's disk is free than its reserve, %llu MiB: until there is more it is only read",
+                (unsigned long long)server->options.reserve_bytes >> 20);
+        return SCN_E_STORAGE_FULL;
+}
+
 enum scn_error scn_server_create(
         const struct scn_server_options *options, struct scn_server **server_out, char problem_out[SCN_PROBLEM_BYTES])
 {

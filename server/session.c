@@ -237,6 +237,11 @@ static void send_failed(
         scn_session_send(session, &message);
 }
 
+void scn_session_fail_said(struct scn_session *session, uint64_t request, enum scn_error error, const char *text)
+{
+        send_failed(session, request, error, text, false);
+}
+
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text)
 {
         if (session->asked != NULL) {

@@ -46,28 +46,33 @@ static void destroy_job(struct tag_job *job)
         scn_free(job);
 }
 
+static void fail(struct scn_session *session, const struct tag_job *job)
+{
+        const bool is_told = scn_about_is_of_request(job->error) && job->fault.text[0] != '\0';
+        struct scn_message asked;
+        scn_message_init(&asked, SCN_MESSAGE_tag);
+        asked.as.tag.name = job->tag.name;
+        asked.as.tag.rev = job->tag.revision;
+        scn_session_fail_about(session, &asked, job->request, job->error, is_told ? job->fault.text : NULL);
+}
+
 static void answer(struct scn_session *session, const struct tag_job *job)
 {
         struct scn_answers answers = {
                 .request = job->request, .rev = job->tag.revision, .durable = session->room->durable};
         struct scn_buffer body;
+        if (job->error != SCN_OK) {
+                fail(session, job);
+                return;
+        }
         scn_buffer_init(&body, 1024);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_map(&packer, 2);
         scn_pack_cstring(&packer, "name");
         scn_pack_text(&packer, job->tag.name);
         scn_history_pack(&packer, "rev", job->tag.revision);
-        if (job->error != SCN_OK) {
-                struct scn_message asked;
-                scn_message_init(&asked, SCN_MESSAGE_tag);
-                asked.as.tag.name = job->tag.name;
-                asked.as.tag.rev = job->tag.revision;
-                scn_session_fail_about(session, &asked, job->request, job->error,
-                        job->error == SCN_E_FOLDED || job->error == SCN_E_BEFORE_RETENTION ? job->fault.text : NULL);
-        } else {
-                scn_answers_add(&answers, &packer, false);
-                scn_answers_send(&answers, session, NULL);
-        }
+        scn_answers_add(&answers, &packer, false);
+        scn_answers_send(&answers, session, NULL);
         scn_answers_finish(&answers);
         scn_buffer_finish(&body);
 }
@@ -76,10 +81,7 @@ static void done_tag(struct scn_job *base)
 {
         struct tag_job *job = (struct tag_job *)base;
         struct scn_session *session = scn_server_find_session(job->server, job->session);
-        if (job->fault.system_code != 0) {
-                scn_server_log(job->server, SCN_LOG_WARNING, "document %.*s: tag: %s: %s", (int)job->document.size,
-                        (const char *)job->document.data, scn_error_text(job->error), job->fault.text);
-        }
+        scn_server_log_fault(job->server, job->document, "tag", job->error, &job->fault, NULL);
         if (session != NULL) {
                 session->is_asking = false;
                 answer(session, job);
@@ -129,9 +131,9 @@ bool scn_tag_ask(struct scn_session *session, const struct scn_message_tag *mess
         }
         const scn_revision revision = message->rev == SCN_ABSENT ? room->durable : message->rev;
         if (revision > room->durable) {
-                char text[64];
-                (void)snprintf(text, sizeof text, "the last revision is %llu", (unsigned long long)room->durable);
-                scn_session_fail(session, message->request, SCN_E_FUTURE, text);
+                struct scn_storage_fault fault;
+                const enum scn_error error = scn_storage_fail_future(&fault, revision, room->durable);
+                scn_session_fail(session, message->request, error, fault.text);
         } else {
                 submit(session, message, revision);
         }

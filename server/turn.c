@@ -74,8 +74,9 @@ static void refuse_now(struct scn_session *session, uint64_t number, enum scn_er
         scn_session_pump(session);
 }
 
-/* What is wrong with a number, in words: which one comes next, or that the edit it names lacks a part. */
-static void refuse_number(struct scn_session *session, uint64_t number, enum scn_error error)
+/* What is wrong with a number, in words: which one comes next, or why what comes under it is only a part. `open`: of
+ * the edit that still lacked parts, 0: none. */
+static void refuse_number(struct scn_session *session, uint64_t number, enum scn_error error, uint64_t open)
 {
         char text[128];
         if (error == SCN_E_RANGE) {
@@ -83,12 +84,20 @@ static void refuse_number(struct scn_session *session, uint64_t number, enum scn
         } else if (error == SCN_E_GAP) {
                 (void)snprintf(text, sizeof text, "number %llu: the next one is %llu", (unsigned long long)number,
                         (unsigned long long)session->last_number + 1);
+        } else if (open != 0) {
+                error = SCN_E_GAP;
+                (void)snprintf(text, sizeof text,
+                        "number %llu: parts of number %llu were missing: send all of both again",
+                        (unsigned long long)number, (unsigned long long)open);
+        } else if (number <= session->last_number) {
+                error = SCN_E_GAP;
+                (void)snprintf(text, sizeof text,
+                        "number %llu: it was refused, and so are its further parts: the next one is %llu",
+                        (unsigned long long)number, (unsigned long long)session->last_number + 1);
         } else {
                 error = SCN_E_GAP;
-                (void)snprintf(text, sizeof text, "number %llu: parts of an edit are missing: %s",
-                        (unsigned long long)number,
-                        number > session->last_number ? "send all of it again"
-                                                      : "nothing of it is done; the number is used up");
+                (void)snprintf(text, sizeof text, "number %llu: parts of an edit are missing: send all of it again",
+                        (unsigned long long)number);
         }
         refuse_now(session, number, error, text);
 }
@@ -331,19 +340,25 @@ static bool take_restore(struct scn_batch *batch, struct scn_session *session,
         return true;
 }
 
+/* Number of the edit whose parts came and that this one, of another number, breaks off; 0: none. */
+static uint64_t interrupted(const struct scn_session *session, const struct scn_message *message)
+{
+        return message->kind == SCN_MESSAGE_edit && session->staged_first != NULL &&
+                        session->staged_number != message->as.edit.number
+                ? session->staged_number
+                : 0;
+}
+
 /* Whether a part of the edit is missing: it must not be done then. What had come of another edit is dropped by this
  * one, which is refused itself, lest whoever mixes two up takes it for done. */
 static bool is_torn(struct scn_session *session, const struct scn_message *message)
 {
-        if (message->kind != SCN_MESSAGE_edit) {
-                scn_session_tear_staged(session);
-                return false;
-        }
-        const bool interrupts = session->staged_first != NULL && session->staged_number != message->as.edit.number;
-        if (interrupts) {
+        const bool interrupts = interrupted(session, message) != 0;
+        if (interrupts || message->kind != SCN_MESSAGE_edit) {
                 scn_session_tear_staged(session);
         }
-        return scn_torn_take(&session->torn, message->as.edit.number) || interrupts;
+        return message->kind == SCN_MESSAGE_edit &&
+                (scn_torn_take(&session->torn, message->as.edit.number) || interrupts);
 }
 
 /* Takes the edit at the head of a session's inbox. False: it has to wait. */
@@ -352,11 +367,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         const struct scn_queued *queued = scn_session_edit(session);
         const struct scn_slice payload = {queued->payload, queued->size};
         struct scn_message message;
-        struct scn_message_fault fault;
+        struct scn_message_fault message_fault;
         bool is_repeat;
-        const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &fault);
+        const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &message_fault);
         if (decoded != SCN_OK) {
-                scn_session_answer_fault(session, decoded, &fault);
+                scn_session_answer_fault(session, decoded, &message_fault);
                 go_on(session);
                 return true;
         }
@@ -367,9 +382,10 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         const uint64_t number = message.as.edit.number; /* the first field of all */
         const enum scn_error error = check_number(session, number, &is_repeat);
         const bool is_part = message.kind == SCN_MESSAGE_edit && message.as.edit.more;
+        const uint64_t open = interrupted(session, &message);
         if (is_torn(session, &message) || error != SCN_OK) {
                 scn_session_note_refused(session, &message);
-                refuse_number(session, number, error);
+                refuse_number(session, number, error, open);
                 return true;
         }
         if (!take_part(session, payload)) {
@@ -387,14 +403,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 return false;
         }
         /* Only reading goes while the file cannot even list the epoch, or the disk is down to its reserve. */
-        if (!batch->room->has_epoch || batch->room->server->is_low) {
+        struct scn_storage_fault fault = {.text = ""};
+        if (scn_server_check_reserve(batch->room->server, &fault) != SCN_OK || !batch->room->has_epoch) {
                 scn_session_use_number(session, number);
                 scn_session_drop_staged(session);
-                struct scn_said said;
-                refuse_now(session, number, SCN_E_STORAGE_FULL,
-                        batch->room->server->is_low
-                                ? scn_about_reserve(&said, batch->room->server->options.reserve_bytes)
-                                : NULL);
+                refuse_now(session, number, SCN_E_STORAGE_FULL, fault.text[0] != '\0' ? fault.text : NULL);
                 return true;
         }
         if (message.kind == SCN_MESSAGE_restore) {

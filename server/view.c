@@ -174,6 +174,10 @@ static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
         if (since != NULL) {
                 send_encoding(view, since, since->to - since->from);
         }
+        /* Nothing here has changed since, but who comes back may have been answered with what was done elsewhere. */
+        if (view->told < view->cursor && view->session->state == SCN_SESSION_OPEN) {
+                send_nothing(view, view->cursor);
+        }
         view->is_fresh = false;
 }
 

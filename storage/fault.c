@@ -45,3 +45,8 @@ enum scn_error scn_fault_set_errno(
         return scn_fault_set(fault, map_errno(error_number), 0, error_number, "cannot %s %s: %s", verb, what,
                 reason != NULL ? reason : "unknown error");
 }
+
+enum scn_error scn_storage_fail_future(struct scn_storage_fault *fault, scn_revision revision, scn_revision last)
+{
+        return scn_fault_set(fault, SCN_E_FUTURE, revision, 0, "the last revision is %llu", (unsigned long long)last);
+}

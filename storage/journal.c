@@ -355,8 +355,7 @@ enum scn_error scn_journal_check_revision(
         if (error != SCN_OK)
                 return error;
         if (revision > tail.revision)
-                return scn_fault_set(fault, SCN_E_FUTURE, revision, 0, "the last revision is %llu",
-                        (unsigned long long)tail.revision);
+                return scn_storage_fail_future(fault, revision, tail.revision);
         if (revision < history.base)
                 return scn_fault_set(fault, SCN_E_BEFORE_RETENTION, history.base, 0,
                         "revision %llu is not kept; the first that is: %llu", (unsigned long long)revision,

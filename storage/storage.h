@@ -96,6 +96,9 @@ SCN_NODISCARD enum scn_error scn_storage_list(const struct scn_storage *storage,
         struct scn_storage_list *list_out, struct scn_storage_fault *fault);
 void scn_storage_list_finish(struct scn_storage_list *list);
 
+/* Fills the fault, which may be NULL, and returns SCN_E_FUTURE: the revision is beyond the last one there is. */
+enum scn_error scn_storage_fail_future(struct scn_storage_fault *fault, scn_revision revision, scn_revision last);
+
 /* SCN_OK if the document exists. Errors: SCN_E_NO_DOCUMENT, SCN_E_BAD_NAME. */
 SCN_NODISCARD enum scn_error scn_storage_find(
         const struct scn_storage *storage, struct scn_slice name, struct scn_storage_fault *fault);

@@ -119,7 +119,9 @@ static void say_failed(struct scn_ctl *ctl, const struct entry *entry, const str
 {
         if (!ctl->is_json) {
                 scn_ctl_print_cstring(entry->name);
-                scn_ctl_print(": failed: %s: ", failure->code);
+                scn_ctl_print(": failed: ");
+                scn_ctl_print_cstring(failure->code);
+                scn_ctl_print(": ");
                 scn_ctl_print_cstring(failure->text);
                 scn_ctl_print("\n");
                 return;

@@ -6,7 +6,9 @@
 #include "client/scenectl/ctl.h"
 
 #include "protocol/base/uid.h"
+#include "protocol/scene/change.h"
 #include "protocol/wire/pack.h"
+#include "protocol/wire/result.h"
 
 #include <pwd.h>
 #include <stdarg.h>
@@ -20,7 +22,7 @@
 /* In the results of an edit. */
 #define RESULT_OP 0u
 #define RESULT_UID 2u
-#define RESULT_FLAGS 3u
+#define MISUSE_BYTES 4096 /* what was typed may be long: cut then */
 #define LINE_BYTES_MAX ((size_t)1 << 30)
 
 void scn_ctl_init(struct scn_ctl *ctl)
@@ -90,15 +92,20 @@ static void print_hint(const struct scn_ctl *ctl, const char *code)
         }
 }
 
+static void complain_cstring(const char *text)
+{
+        scn_ctl_complain((struct scn_slice){(const uint8_t *)text, (uint32_t)strlen(text)});
+}
+
 /* What; and on a second line, if there is something to say: at which op, about which node, what was in the way. */
 static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *failure)
 {
         const char *between = "\n  ";
         scn_ctl_flush(ctl);
-        char text[sizeof failure->text];
-        memcpy(text, failure->text, sizeof text);
-        scn_ctl_clean(text);
-        (void)fprintf(stderr, "scenectl: %s: %s", failure->code, text);
+        (void)fprintf(stderr, "scenectl: ");
+        complain_cstring(failure->code);
+        (void)fprintf(stderr, ": ");
+        complain_cstring(failure->text);
         if (ctl->input_line > 0) {
                 (void)fprintf(stderr, "%sline %llu", between, (unsigned long long)ctl->input_line);
                 between = ", ";
@@ -117,7 +124,8 @@ static void print_failure_text(struct scn_ctl *ctl, const struct scn_failure *fa
                 scn_buffer_reset(&ctl->line);
                 ctl->json = scn_json_to(&ctl->line);
                 put_detail(ctl, failure);
-                (void)fprintf(stderr, "%s%.*s", between, (int)ctl->line.size, (const char *)ctl->line.data);
+                (void)fprintf(stderr, "%s", between);
+                scn_ctl_complain((struct scn_slice){ctl->line.data, (uint32_t)ctl->line.size});
         }
         (void)fprintf(stderr, "\n");
         print_hint(ctl, failure->code);
@@ -192,6 +200,13 @@ void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure)
         ctl->is_done = true;
 }
 
+void scn_ctl_fail_nameless(struct scn_ctl *ctl, const struct scn_failure *failure)
+{
+        struct scn_failure nameless = *failure;
+        nameless.node = (struct scn_uid){{0}};
+        scn_ctl_fail(ctl, &nameless);
+}
+
 void scn_ctl_fail_path(struct scn_ctl *ctl, const char *code, const char *path, int error_number)
 {
         struct scn_failure failure = {.has_op = false};
@@ -209,18 +224,19 @@ int scn_ctl_refuse(struct scn_ctl *ctl, enum scn_error error)
 
 int scn_ctl_misuse(struct scn_ctl *ctl, const char *format, ...)
 {
+        char text[MISUSE_BYTES];
         va_list arguments;
         va_start(arguments, format);
+        (void)vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
         if (ctl->is_json) {
-                struct scn_failure failure = failure_of("usage", "");
-                (void)vsnprintf(failure.text, sizeof failure.text, format, arguments);
+                const struct scn_failure failure = failure_of("usage", text);
                 print_failure(ctl, &failure);
         } else {
                 (void)fprintf(stderr, "scenectl: ");
-                (void)vfprintf(stderr, format, arguments);
+                complain_cstring(text);
                 (void)fprintf(stderr, "\n");
         }
-        va_end(arguments);
         ctl->code = SCN_CTL_USAGE;
         return SCN_CTL_USAGE;
 }
@@ -361,9 +377,9 @@ static const struct {
         const char *word;
         const char *text;
 } otherwise_rows[] = {
-        {1, "normalised", "the rotation was normalised"},
-        {2, "went_last", "there is no such place: it went last"},
-        {4, "lossy", "shear was given up"},
+        {SCN_CHANGE_NORMALISED, "normalised", "the rotation was normalised"},
+        {SCN_CHANGE_WENT_LAST, "went_last", "there is no such place: it went last"},
+        {SCN_CHANGE_LOSSY, "lossy", "shear was given up"},
 };
 #define OTHERWISE_COUNT (sizeof otherwise_rows / sizeof otherwise_rows[0])
 
@@ -385,7 +401,7 @@ static struct outcome read_outcome(struct scn_unpacker *unpacker)
                 case RESULT_UID:
                         outcome.uid = scn_unpack_uid(unpacker);
                         break;
-                case RESULT_FLAGS:
+                case SCN_RESULT_FLAGS:
                         outcome.flags = scn_unpack_uint(unpacker, UINT32_MAX);
                         break;
                 default:
@@ -406,7 +422,7 @@ static uint64_t flags_of(struct scn_slice results)
                         return 0;
                 }
         }
-        return flags;
+        return unpacker.error == SCN_OK ? flags : 0;
 }
 
 void scn_ctl_print_otherwise(struct scn_slice results)

@@ -143,6 +143,8 @@ bool scn_ctl_turn(struct scn_ctl *ctl, int timeout_ms);
 void scn_ctl_done(struct scn_ctl *ctl);
 /* The same, with a failure that is printed. */
 void scn_ctl_fail(struct scn_ctl *ctl, const struct scn_failure *failure);
+/* The same without the node: one whose uid was made up a moment ago, which nobody has seen. */
+void scn_ctl_fail_nameless(struct scn_ctl *ctl, const struct scn_failure *failure);
 /* The same about a file, with errno's text. */
 void scn_ctl_fail_path(struct scn_ctl *ctl, const char *code, const char *path, int error_number);
 /* For a call that was refused on the spot: prints, and returns the exit code. */
@@ -204,8 +206,10 @@ void scn_ctl_put_hex(struct scn_ctl *ctl, struct scn_slice bytes);
 __attribute__((format(printf, 1, 2))) void scn_ctl_print(const char *format, ...);
 void scn_ctl_print_text(struct scn_slice text);
 void scn_ctl_print_cstring(const char *text);
-/* The same in place, for what is printed elsewhere. */
-void scn_ctl_clean(char *text);
+/* The same on standard error. */
+void scn_ctl_complain(struct scn_slice text);
+/* The same into ctl->json, for a line that is printed as a whole. */
+void scn_ctl_put_plain(struct scn_ctl *ctl, struct scn_slice text);
 void scn_ctl_print_uid(struct scn_uid uid);
 void scn_ctl_print_floats(const char *name, const float *floats, uint32_t count);
 /* The same map, a member a line, or, with a separator, in one. */

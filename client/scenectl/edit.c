@@ -111,15 +111,11 @@ static void on_added(struct scn_client *client, const struct scn_result *result,
 {
         const struct addition *addition = data;
         struct scn_ctl *ctl = addition->ctl;
+        (void)client;
         if (result->failure != NULL) {
-                struct scn_failure failure = *result->failure;
-                struct scn_result refused = *result;
                 /* Of a node that was not made nobody knows the uid, unless he chose it. */
-                if (!addition->is_chosen && scn_uid_equal(failure.node, addition->uid)) {
-                        failure.node = (struct scn_uid){{0}};
-                }
-                refused.failure = &failure;
-                scn_ctl_on_edited(client, &refused, ctl);
+                const bool is_unknown = !addition->is_chosen && scn_uid_equal(result->failure->node, addition->uid);
+                (is_unknown ? scn_ctl_fail_nameless : scn_ctl_fail)(ctl, result->failure);
                 return;
         }
         if (ctl->is_json) {

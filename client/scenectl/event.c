@@ -140,15 +140,6 @@ static void format_json(struct scn_ctl *ctl, const struct scn_view *view, const 
 
 /* --- For people --- */
 
-static void put_plain(struct scn_ctl *ctl, struct scn_slice text)
-{
-        for (uint32_t i = 0; i < text.size; i++) {
-                const uint8_t byte = text.data[i];
-                const char shown[2] = {(char)(byte < 0x20 || byte == 0x7f ? '.' : byte), '\0'};
-                scn_json_put(&ctl->json, shown);
-        }
-}
-
 static void put_numbers(struct scn_ctl *ctl, const char *name, const float *floats, uint32_t count)
 {
         scn_json_put(&ctl->json, name);
@@ -164,7 +155,7 @@ static void put_label(struct scn_ctl *ctl, struct scn_uid uid, struct scn_slice 
         scn_uid_format(uid, text);
         scn_json_put(&ctl->json, text);
         scn_json_put(&ctl->json, name.size > 0 ? " " : "");
-        put_plain(ctl, name);
+        scn_ctl_put_plain(ctl, name);
 }
 
 static void put_line(struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event,
@@ -191,7 +182,7 @@ static void put_line(struct scn_ctl *ctl, const struct scn_view *view, const str
         }
         for (uint32_t i = 0; i < change->keys_count && !change->is_new; i++) {
                 scn_json_put(&ctl->json, "  ");
-                put_plain(ctl, event->keys[change->keys_first + i]);
+                scn_ctl_put_plain(ctl, event->keys[change->keys_first + i]);
         }
         scn_json_put(&ctl->json, "\n");
 }
@@ -213,9 +204,9 @@ static void format_text(struct scn_ctl *ctl, const struct scn_view *view, const 
         scn_json_put_uint(&ctl->json, event->to);
         if (event->cause.size > 0) {
                 scn_json_put(&ctl->json, "  ");
-                put_plain(ctl, event->author);
+                scn_ctl_put_plain(ctl, event->author);
                 scn_json_put(&ctl->json, "  ");
-                put_plain(ctl, event->cause);
+                scn_ctl_put_plain(ctl, event->cause);
         }
         scn_json_put(&ctl->json, "\n");
         for (size_t i = 0; i < event->changes_count; i++) {

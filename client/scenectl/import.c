@@ -68,13 +68,10 @@ static void on_imported(struct scn_client *client, const struct scn_result *resu
 {
         struct import *import = data;
         struct scn_ctl *ctl = import->ctl;
+        (void)client;
         if (result->failure != NULL) {
-                struct scn_failure failure = *result->failure;
-                struct scn_result refused = *result;
                 import->is_touched = result->rev > 0;
-                failure.node = (struct scn_uid){{0}}; /* made up a moment ago: nobody has seen it */
-                refused.failure = &failure;
-                scn_ctl_on_edited(client, &refused, ctl);
+                scn_ctl_fail_nameless(ctl, result->failure);
                 return;
         }
         if (ctl->is_json) {

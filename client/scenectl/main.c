@@ -32,6 +32,36 @@ static const struct argp_option global_options[] = {
         {NULL, 0, NULL, 0, NULL, 0},
 };
 
+/* --- Numbers below zero --- */
+
+/* No option begins with a digit: -1 is a value. It is marked, so that it is not looked for among the options; whoever
+ * takes a value takes the mark off. */
+static char *mark_numbers(int argc, char **argv)
+{
+        size_t size = 1;
+        for (int i = 1; i < argc; i++) {
+                size += strlen(argv[i]) + 2;
+        }
+        char *texts = scn_alloc(size);
+        char *at = texts;
+        for (int i = 1; texts != NULL && i < argc && strcmp(argv[i], "--") != 0; i++) {
+                if (argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9') {
+                        const int length = snprintf(at, size - (size_t)(at - texts), "%c%s", MARK, argv[i]);
+                        argv[i] = at;
+                        at += length + 1;
+                }
+        }
+        return texts;
+}
+
+/* The value of an argument or option, which may be marked; NULL: it has none. */
+static char *unmarked(char *value)
+{
+        return value != NULL && value[0] == MARK ? value + 1 : value;
+}
+
+/* --- What is wrong with the command line --- */
+
 /* To people argp says more, and ends the program. */
 static error_t complain(struct scn_ctl *ctl, struct argp_state *state, const char *what, const char *about)
 {
@@ -72,11 +102,11 @@ static error_t parse_global(int key, char *value, struct argp_state *state)
         struct scn_ctl *ctl = state->input;
         switch (key) {
         case KEY_SERVER:
-                ctl->server = value;
+                ctl->server = unmarked(value);
                 ctl->is_server_typed = true;
                 return 0;
         case KEY_AS:
-                ctl->author = value;
+                ctl->author = unmarked(value);
                 return 0;
         case KEY_JSON:
                 ctl->is_json = true;
@@ -165,7 +195,7 @@ static error_t parse_command(int key, char *value, struct argp_state *state)
 {
         struct parsing *parsing = state->input;
         struct scn_ctl_arguments *arguments = &parsing->arguments;
-        value += value != NULL && value[0] == MARK;
+        value = unmarked(value);
         switch (key) {
         case ARGP_KEY_INIT:
                 state->child_inputs[0] = parsing->ctl;
@@ -190,28 +220,9 @@ static error_t parse_command(int key, char *value, struct argp_state *state)
         }
 }
 
-/* No option begins with a digit: -1 is a value. It is marked, so that it is not looked for among the options; whoever
- * takes a value takes the mark off. */
-static char *mark_numbers(int argc, char **argv)
-{
-        size_t size = 1;
-        for (int i = 1; i < argc; i++) {
-                size += strlen(argv[i]) + 2;
-        }
-        char *texts = scn_alloc(size);
-        char *at = texts;
-        for (int i = 1; texts != NULL && i < argc && strcmp(argv[i], "--") != 0; i++) {
-                if (argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9') {
-                        const int length = snprintf(at, size - (size_t)(at - texts), "%c%s", MARK, argv[i]);
-                        argv[i] = at;
-                        at += length + 1;
-                }
-        }
-        return texts;
-}
-
-/* argv[0] is the command's name. */
-static int run_command(struct scn_ctl *ctl, const struct scn_ctl_command *command, int argc, char **argv)
+/* argv[0] is the command's name. `texts`: of marked numbers, which ctl may go on to point into. */
+static int run_command(
+        struct scn_ctl *ctl, const struct scn_ctl_command *command, int argc, char **argv, const char *texts)
 {
         struct parsing parsing = {.ctl = ctl, .command = command};
         char name[64];
@@ -223,13 +234,11 @@ static int run_command(struct scn_ctl *ctl, const struct scn_ctl_command *comman
         parsing.arguments.values = scn_alloc((size_t)argc * sizeof(char *));
         parsing.arguments.sets = scn_alloc((size_t)argc * sizeof(char *));
         int code = SCN_CTL_REFUSED;
-        char *texts = mark_numbers(argc, argv);
         if (parsing.arguments.values == NULL || parsing.arguments.sets == NULL || texts == NULL) {
                 (void)scn_ctl_refuse(ctl, SCN_E_NO_MEMORY);
         } else {
                 code = parse(ctl, &argp, argc, argv, 0, &parsing) ? command->run(ctl, &parsing.arguments) : ctl->code;
         }
-        scn_free(texts);
         scn_free(parsing.arguments.values);
         scn_free(parsing.arguments.sets);
         return code;
@@ -285,7 +294,8 @@ static const struct scn_ctl_command *find_command(const char *name)
         return command->name == NULL ? NULL : command;
 }
 
-static int run(struct scn_ctl *ctl, int argc, char **argv)
+/* *texts_out: memory that ctl may point into. */
+static int run(struct scn_ctl *ctl, int argc, char **argv, char **texts_out)
 {
         static char help[HELP_BYTES];
         struct choice choice = {ctl, 0};
@@ -300,7 +310,8 @@ static int run(struct scn_ctl *ctl, int argc, char **argv)
         if (command == NULL) {
                 return scn_ctl_misuse(ctl, "there is no command '%s'; see scenectl --help", argv[choice.at]);
         }
-        return run_command(ctl, command, argc - choice.at, argv + choice.at);
+        *texts_out = mark_numbers(argc - choice.at, argv + choice.at);
+        return run_command(ctl, command, argc - choice.at, argv + choice.at, *texts_out);
 }
 
 static void print_version(FILE *stream, struct argp_state *state)
@@ -315,9 +326,11 @@ int main(int argc, char **argv)
         argp_err_exit_status = SCN_CTL_USAGE;
         argp_program_version_hook = print_version;
         scn_ctl_init(&ctl);
-        const int code = run(&ctl, argc, argv);
+        char *texts = NULL;
+        const int code = run(&ctl, argc, argv, &texts);
         scn_ctl_flush(&ctl);
         const int final = ctl.code != SCN_CTL_OK && code == SCN_CTL_OK ? ctl.code : code;
         scn_ctl_finish(&ctl);
+        scn_free(texts);
         return final;
 }

@@ -243,23 +243,37 @@ static uint32_t control_bytes(const uint8_t *at, size_t size)
         return at[0] == 0xc2 && size > 1 && at[1] < 0xa0 ? 2 : 0;
 }
 
-void scn_ctl_print_text(struct scn_slice text)
+/* The next byte to show of a text; *at moves on. */
+static char next_plain(struct scn_slice text, uint32_t *at)
 {
-        for (uint32_t i = 0; i < text.size; i++) {
-                const uint32_t control = control_bytes(&text.data[i], text.size - i);
-                (void)putchar(control > 0 ? '.' : text.data[i]);
-                i += control > 1;
+        const uint32_t control = control_bytes(&text.data[*at], text.size - *at);
+        const char shown = control > 0 ? '.' : (char)text.data[*at];
+        *at += control > 1 ? control : 1;
+        return shown;
+}
+
+static void print_plain(FILE *stream, struct scn_slice text)
+{
+        for (uint32_t at = 0; at < text.size;) {
+                (void)putc(next_plain(text, &at), stream);
         }
 }
 
-void scn_ctl_clean(char *text)
+void scn_ctl_print_text(struct scn_slice text)
 {
-        const size_t size = strlen(text);
-        for (size_t i = 0; i < size; i++) {
-                const uint32_t control = control_bytes((const uint8_t *)&text[i], size - i);
-                if (control > 0) {
-                        memset(&text[i], '.', control);
-                }
+        print_plain(stdout, text);
+}
+
+void scn_ctl_complain(struct scn_slice text)
+{
+        print_plain(stderr, text);
+}
+
+void scn_ctl_put_plain(struct scn_ctl *ctl, struct scn_slice text)
+{
+        for (uint32_t at = 0; at < text.size;) {
+                const char shown[2] = {next_plain(text, &at), '\0'};
+                scn_json_put(&ctl->json, shown);
         }
 }
 

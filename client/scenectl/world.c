@@ -50,8 +50,11 @@ static void print_error(struct scn_ctl *ctl, const char *name, const struct scn_
                 scn_ctl_end_line(ctl);
         } else {
                 scn_ctl_flush(ctl);
-                (void)fprintf(stderr, "scenectl: %.*s: %.*s\n", (int)world->code.size, (const char *)world->code.data,
-                        (int)world->text.size, (const char *)world->text.data);
+                (void)fprintf(stderr, "scenectl: ");
+                scn_ctl_complain(world->code);
+                (void)fprintf(stderr, ": ");
+                scn_ctl_complain(world->text);
+                (void)fprintf(stderr, "\n");
         }
         ctl->code = SCN_CTL_REFUSED;
 }

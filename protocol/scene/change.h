@@ -25,6 +25,7 @@ struct scn_place {
         struct scn_uid next;
 };
 
+/* These bits stand on the wire, under SCN_RESULT_FLAGS. */
 enum scn_change_flag {
         SCN_CHANGE_NORMALISED = 1, /* the rotation given was not of unit length and was normalised */
         SCN_CHANGE_WENT_LAST = 2,  /* the sibling or index named was not there: the node went last */

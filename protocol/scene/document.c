@@ -502,21 +502,17 @@ enum scn_error scn_document_world_relative(
 }
 
 enum scn_error scn_document_locate(const struct scn_document *document, const struct scn_node_ref *ref,
-        const struct scn_node_ref *relative, uint64_t *steps_left, struct scn_located *located_out)
+        scn_node_id frame, uint64_t *steps_left, struct scn_located *located_out)
 {
         uint32_t slot;
-        uint32_t other_slot = SCN_NONE;
-        enum scn_error error = scn_document_find_slot(document, ref, steps_left, &slot);
-        if (error == SCN_OK && relative->kind != SCN_REF_NONE) {
-                error = scn_document_find_slot(document, relative, steps_left, &other_slot);
-        }
+        const enum scn_error error = scn_document_find_slot(document, ref, steps_left, &slot);
         if (error != SCN_OK) {
                 return error;
         }
         located_out->slot = slot;
         located_out->uid = scn_node_at(document, slot)->uid;
-        return other_slot == SCN_NONE ? scn_hierarchy_world(document->hierarchy, slot, &located_out->world)
-                                      : world_relative(document, slot, other_slot, &located_out->world);
+        return frame == 0 ? scn_hierarchy_world(document->hierarchy, slot, &located_out->world)
+                          : world_relative(document, slot, living_slot(document, frame), &located_out->world);
 }
 
 void scn_document_update_worlds(struct scn_document *document)

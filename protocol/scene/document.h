@@ -183,10 +183,10 @@ SCN_NODISCARD enum scn_error scn_document_world(
 /* Relative to another node: inverse(other.world) * world, computed in double precision. SCN_E_SINGULAR too. */
 SCN_NODISCARD enum scn_error scn_document_world_relative(
         const struct scn_document *document, scn_node_id id, scn_node_id other, struct scn_affine *world_out);
-/* One of these, with the node found on the way; `relative`: SCN_REF_NONE is none. Their errors, and those of finding
- * either. */
+/* One of these, with the node found on the way; `frame` 0: the world's. Their errors, and those of finding the node;
+ * SCN_E_SINGULAR, and nothing else, is the frame's, which must be living (asserts). */
 SCN_NODISCARD enum scn_error scn_document_locate(const struct scn_document *document, const struct scn_node_ref *ref,
-        const struct scn_node_ref *relative, uint64_t *steps_left, struct scn_located *located_out);
+        scn_node_id frame, uint64_t *steps_left, struct scn_located *located_out);
 /* Brings all stored world matrices up to date. */
 void scn_document_update_worlds(struct scn_document *document);
 /* The same where that is cheaper than to look `count` of them up as they are. */

@@ -242,19 +242,22 @@ struct scn_message peer_expect(struct peer *peer, enum scn_message_kind kind)
         return message;
 }
 
+static void expect_slice(struct scn_slice got, const char *wanted)
+{
+        cr_assert(got.size == strlen(wanted) && memcmp(got.data, wanted, got.size) == 0, "%.*s, not %s", (int)got.size,
+                (const char *)got.data, wanted);
+}
+
 void peer_expect_code(struct peer *peer, enum scn_message_kind kind, const char *code)
 {
-        struct scn_message message;
-        while (peer_receive(peer, &message)) {
-                if (message.kind == kind) {
-                        const struct scn_slice got =
-                                kind == SCN_MESSAGE_refused ? message.as.refused.code : message.as.failed.code;
-                        cr_assert(got.size == strlen(code) && memcmp(got.data, code, got.size) == 0, "%.*s, not %s",
-                                (int)got.size, (const char *)got.data, code);
-                        return;
-                }
-        }
-        cr_assert(false, "no %s came", code);
+        const struct scn_message message = peer_expect(peer, kind);
+        expect_slice(kind == SCN_MESSAGE_refused ? message.as.refused.code : message.as.failed.code, code);
+}
+
+void peer_expect_text(struct peer *peer, enum scn_message_kind kind, const char *text)
+{
+        const struct scn_message message = peer_expect(peer, kind);
+        expect_slice(kind == SCN_MESSAGE_refused ? message.as.refused.text : message.as.failed.text, text);
 }
 
 bool peer_has_ended(const struct peer *peer)

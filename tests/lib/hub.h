@@ -78,6 +78,8 @@ struct scn_message peer_expect(struct peer *peer, enum scn_message_kind kind);
 bool peer_receive(struct peer *peer, struct scn_message *message_out);
 /* Expects a refusal or failure with this code. */
 void peer_expect_code(struct peer *peer, enum scn_message_kind kind, const char *code);
+/* The same with this text, the whole of it. */
+void peer_expect_text(struct peer *peer, enum scn_message_kind kind, const char *text);
 bool peer_has_ended(const struct peer *peer);
 
 #endif

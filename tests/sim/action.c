@@ -152,8 +152,12 @@ static enum scn_error op_move(struct sim_author *author, struct scn_draft *draft
         struct sim *sim = author->sim;
         const uint32_t flags =
                 (sim_chance(sim, 40) ? SCN_MOVE_KEEP_WORLD : 0) | (sim_chance(sim, 50) ? SCN_MOVE_LOSSY : 0);
+        /* One draw after the other: arguments are worked out in an order that differs between compilers. */
+        const struct scn_target node = sim_any_target(author);
+        const struct scn_target parent = sim_any_target(author);
+        const struct scn_position position = any_position(author);
         (void)marker;
-        return scn_draft_move(draft, sim_any_target(author), sim_any_target(author), any_position(author), flags);
+        return scn_draft_move(draft, node, parent, position, flags);
 }
 
 static enum scn_error op_transform(struct sim_author *author, struct scn_draft *draft, uint32_t marker)
@@ -171,7 +175,8 @@ static enum scn_error op_rename(struct sim_author *author, struct scn_draft *dra
 {
         char name[16];
         (void)snprintf(name, sizeof name, sim_chance(author->sim, 30) ? "x" : "m%u", marker);
-        return scn_draft_rename(draft, sim_any_target(author), sim_chance(author->sim, 10) ? NULL : name);
+        const struct scn_target node = sim_any_target(author);
+        return scn_draft_rename(draft, node, sim_chance(author->sim, 10) ? NULL : name);
 }
 
 static enum scn_error op_mark(struct sim_author *author, struct scn_draft *draft, uint32_t marker)
@@ -280,8 +285,9 @@ void sim_drop(struct sim_author *author, struct scn_uid node, uint32_t fields, b
         const float t[3] = {(float)wish->marker, 0.0f, 2.0f};
         const float r[4] = {0.0f, 1.0f, 0.0f, 1.0f};
         const float s[3] = {1.0f, 2.0f, 3.0f};
+        const struct scn_target parent = is_moved ? sim_any_target(author) : SCN_BY_UID(node);
         const enum scn_error error = is_moved
-                ? scn_draft_move(draft, SCN_BY_UID(node), sim_any_target(author), any_position(author), 0)
+                ? scn_draft_move(draft, SCN_BY_UID(node), parent, any_position(author), 0)
                 : scn_draft_transform(draft, SCN_BY_UID(node), (fields & SCN_FIELDS_TRANSLATION) != 0 ? t : NULL,
                           (fields & SCN_FIELDS_ROTATION) != 0 ? r : NULL, (fields & SCN_FIELDS_SCALE) != 0 ? s : NULL);
         SCN_ASSERT(error == SCN_OK);

@@ -44,7 +44,9 @@ void sim_do_presence(struct sim_author *author)
         static const char *const keys[] = {"camera", "tool", "a"};
         struct sim *sim = author->sim;
         if (sim->climate.has_live) {
-                show(author, keys[sim_below(sim, 3)], sim_below(sim, 1000), sim_chance(sim, 35));
+                const char *key = keys[sim_below(sim, 3)];
+                const uint32_t value = sim_below(sim, 1000);
+                show(author, key, value, sim_chance(sim, 35));
         }
 }
 

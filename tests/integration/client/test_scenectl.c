@@ -665,6 +665,50 @@ SCN_TEST_WITH(scenectl, shows_a_node_with_many_properties_as_one, .timeout = 60)
         tear_down(&stage);
 }
 
+/* A number below zero is a value, whichever option it stands behind. */
+SCN_TEST_WITH(scenectl, takes_a_number_below_zero_for_the_value_of_any_option, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "rename-node", "isle", "/Boat", "Gannet", "--as", "-5", NULL);
+        expect_part(run(&stage, 0, "--json", "log", "isle", "--from", "3", NULL), "\"author\":\"-5\"");
+        (void)run(&stage, 0, "transform", "isle", "/Gannet", "--translation", "-1,-2,-3", NULL);
+        expect_part(run(&stage, 0, "get", "isle", "/Gannet", NULL), "translation: -1 -2 -3");
+        tear_down(&stage);
+}
+
+static void expect_clean(const char *output)
+{
+        cr_expect_null(strchr(output, '\x1b'), "%s", output);
+        cr_expect_null(strstr(output, "\xc2\x9b"), "%s", output);
+}
+
+SCN_TEST_WITH(scenectl, prints_nothing_that_would_steer_a_terminal, .timeout = 60)
+{
+        static const char name[] = "/a\x1b(0\xc2\x9b"
+                                   "b";
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect_clean(run(&stage, 1, "world", "isle", name, NULL));
+        expect_part(stage.output, "node /a.(0.b: no node has this path");
+        expect_clean(run(&stage, 1, "get", "isle", name, NULL));
+        expect_clean(run(&stage, 2, "get", "isle", name + 1, NULL));
+        expect_part(stage.output, "'a.(0.b' is no node");
+        (void)run(&stage, 0, "add", "isle", "/", name + 1, NULL);
+        expect_clean(run(&stage, 0, "world", "isle", name, NULL));
+        expect_clean(run(&stage, 0, "tree", "isle", NULL));
+        expect_clean(run(&stage, 0, "replay", "isle", "--speed", "max", NULL));
+        expect_part(stage.output, " a.(0.b");
+        (void)run(&stage, 0, "set", "isle", name, name + 1, "1", "--as", "ben", NULL);
+        expect_clean(run(&stage, 1, "undo", "isle", "--as", "ben", "--step", "77", NULL));
+        expect_clean(run(&stage, 0, "get", "isle", name, NULL));
+        expect_clean(run(&stage, 0, "blame", "isle", name, NULL));
+        expect_clean(run(&stage, 0, "diff", "isle", "2", "4", NULL));
+        tear_down(&stage);
+}
+
 SCN_TEST_WITH(scenectl, replays_what_one_author_did, .timeout = 60)
 {
         struct stage stage;

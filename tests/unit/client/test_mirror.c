@@ -353,6 +353,43 @@ SCN_TEST(view, of_another_history_does_not_show_what_was_accepted_and_lost)
         mock_finish(&bench.mock);
 }
 
+/* Where the old history ends at what the view has, it is resumed, and no delta will come. */
+SCN_TEST(view, resumed_where_it_was_in_another_history_does_not_show_what_was_accepted_and_lost)
+{
+        struct bench bench;
+        set_up(&bench);
+        struct scn_document *backup = scene_copy(bench.mock.document);
+        (void)submit_move_to_x(&bench, 2, 5.0f);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
+        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
+        mock_disconnect(&bench.mock); /* before the delta */
+        const scn_revision cursor = scn_view_revision(bench.view);
+        cr_assert_eq(scn_document_revision(backup), cursor);
+        cr_assert_float_eq(x_of(bench.view, 2), 5.0f, 0.0f);
+        scn_document_destroy(bench.mock.document);
+        bench.mock.document = backup;
+        bench.mock.number = 0;
+        bench.mock.epoch[0] = 1;
+        mock_open(&bench.mock);
+        bench.heard.changes_count = 0;
+        bench.theirs = mock_answer_view(&bench.mock, true);
+        cr_assert_eq(scn_view_pending_count(bench.view), 0);
+        cr_assert_eq(bench.heard.changes_count, 1, "its program is told");
+        cr_assert(TAILQ_EMPTY(&bench.mock.client->accepted));
+        mock_expect_same(&bench.mock, bench.view);
+        /* From now on it goes by the new one. */
+        (void)submit_move_to_x(&bench, 2, 6.0f);
+        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
+        cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
+        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
+        cr_assert_eq(scn_view_pending_count(bench.view), 1);
+        mock_publish(&bench.mock, &bench.theirs);
+        cr_assert_eq(scn_view_pending_count(bench.view), 0);
+        mock_expect_same(&bench.mock, bench.view);
+        mock_finish(&bench.mock);
+}
+
 /* The other way round: the view has not arrived in the new history yet, and its cursor is a number of the old. */
 SCN_TEST(view, of_the_old_history_keeps_what_is_accepted_in_the_new)
 {

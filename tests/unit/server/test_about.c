@@ -9,6 +9,8 @@
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct scn_limits limits = SCN_LIMITS_DEFAULT;
@@ -58,6 +60,44 @@ SCN_TEST(about, names_the_revision_the_time_or_the_tag)
         message.as.tag.rev = 5;
         expect(&message, SCN_E_NO_TAG, NULL, "tag fleet: no tag has this name");
         expect(&message, SCN_E_FOLDED, "folded", "revision 5: folded");
+        expect(&message, SCN_E_FOLDED, "revision 5 was folded", "revision 5 was folded");
+        expect(&message, SCN_E_FOLDED, "revision 50 is another", "revision 5: revision 50 is another");
+        scn_message_init(&message, SCN_MESSAGE_fork);
+        message.as.fork.at = asking_at(bytes, "5");
+        expect(&message, SCN_E_FOLDED, "revision 5 was folded", "revision 5 was folded");
+        message.as.fork.at = asking_at(bytes, "fleet");
+        expect(&message, SCN_E_FOLDED, "revision 5 was folded", "tag fleet: revision 5 was folded");
+}
+
+static uint32_t refs_seen;
+
+/* The node that a message names is told, wherever it stands in it. */
+static void expect_ref(enum scn_message_kind kind, size_t at, const char *field)
+{
+        struct scn_message message;
+        struct scn_said said;
+        scn_message_init(&message, kind);
+        *(struct scn_node_ref *)((char *)&message + at) = path("/X");
+        const char *text = scn_about_request(&said, &message, SCN_E_NO_NODE, NULL, &limits);
+        cr_expect_not_null(strstr(text, " /X: no node has this path"), "%s: %s", field, text);
+        refs_seen++;
+}
+
+SCN_TEST(about, knows_where_each_message_names_a_node)
+{
+#define OTHER(message, field)
+#define EXPECT_UINT OTHER
+#define EXPECT_BOOL OTHER
+#define EXPECT_UID OTHER
+#define EXPECT_TEXT OTHER
+#define EXPECT_BIN OTHER
+#define EXPECT_RAW OTHER
+#define EXPECT_REF(message, field)                                                                                     \
+        expect_ref(SCN_MESSAGE_##message, offsetof(struct scn_message, as.message.field), #message "." #field);
+#define EXPECT_FIELD(message, kind, field, need, what) EXPECT_##kind(message, field)
+#define EXPECT_MESSAGE(number, name, receiver, since, bytes_max, what) SCN_FIELDS_OF_##name(EXPECT_FIELD, name)
+        SCN_MESSAGE_LIST(EXPECT_MESSAGE)
+        cr_expect_geq(refs_seen, 8);
 }
 
 SCN_TEST(about, names_the_document_and_of_two_the_one_that_is_meant)
@@ -71,6 +111,50 @@ SCN_TEST(about, names_the_document_and_of_two_the_one_that_is_meant)
         message.as.manage.document = scene_text("");
         message.as.manage.to = (struct scn_slice){NULL, 0};
         expect(&message, SCN_E_BAD_NAME, "bad", "document '': bad");
+        scn_message_init(&message, SCN_MESSAGE_fork);
+        message.as.fork.to = scene_text("port");
+        expect(&message, SCN_E_DOCUMENT_EXISTS, "there", "document port: there");
+        expect(&message, SCN_E_BUSY, "taken", "document port: taken");
+        expect(&message, SCN_E_CORRUPT, "damaged", "damaged");
+        expect(&message, SCN_E_STORAGE_BUSY, "locked", "locked");
+        scn_message_init(&message, SCN_MESSAGE_adopt);
+        message.as.adopt.document = scene_text("port");
+        expect(&message, SCN_E_BUSY, "taken", "document port: taken");
+        expect(&message, SCN_E_CORRUPT, "damaged", "damaged");
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.document = scene_text("port");
+        expect(&message, SCN_E_CORRUPT, "damaged", "document port: damaged");
+}
+
+static void rename_document(struct peer *peer, const char *from, const char *to)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_manage);
+        message.as.manage.request = 4;
+        message.as.manage.action = scene_text("rename");
+        message.as.manage.document = scene_text(from);
+        message.as.manage.to = scene_text(to);
+        peer_send(peer, &message);
+}
+
+SCN_TEST(about, a_renaming_names_the_name_that_cannot_be_one)
+{
+        char wanted[200];
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        rename_document(&ann, "", "port");
+        (void)snprintf(wanted, sizeof wanted, "document '': %s", scn_error_text(SCN_E_BAD_NAME));
+        peer_expect_text(&ann, SCN_MESSAGE_failed, wanted);
+        rename_document(&ann, "port", "");
+        peer_expect_text(&ann, SCN_MESSAGE_failed, wanted);
+        rename_document(&ann, "port", "isle");
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "document port: no document has this name");
+        rename_document(&ann, "isle", "port");
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "document isle: the document is open");
+        peer_close(&ann);
+        hub_finish(&hub);
 }
 
 SCN_TEST(about, names_the_session_the_step_and_the_limit)

@@ -626,7 +626,7 @@ SCN_TEST(adopt, has_a_cap_over_all_and_a_limit_for_each)
         cr_assert_eq(count_hidden(&world), SCN_ADOPTS_MAX);
         message.as.adopt.more = false;
         peer_send(&world.bob, &message);
-        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "busy");
+        peer_expect_text(&world.bob, SCN_MESSAGE_failed, "document copy: the server receives 4 files at a time");
         for (uint32_t i = 0; i < SCN_ADOPTS_MAX; i++) {
                 peer_close(&peers[i]);
         }
@@ -639,6 +639,20 @@ SCN_TEST(adopt, has_a_cap_over_all_and_a_limit_for_each)
         message.as.adopt.document = scene_text("another");
         peer_send(&world.bob, &message);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "too_large");
+        finish(&world);
+}
+
+SCN_TEST(adopt, says_that_the_server_stops_where_it_does)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = first_part(&world, "copy", false);
+        message.as.adopt.part = (struct scn_slice){world.file, 100};
+        message.as.adopt.more = true;
+        world.hub.server->is_stopping = true;
+        peer_send(&world.bob, &message);
+        peer_expect_code(&world.bob, SCN_MESSAGE_failed, "stopping");
+        world.hub.server->is_stopping = false;
         finish(&world);
 }
 

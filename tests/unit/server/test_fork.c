@@ -9,7 +9,9 @@
 #include "tests/lib/test.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct stage {
         struct hub hub;
@@ -142,6 +144,19 @@ SCN_TEST(fork, that_fails_leaves_nothing_behind)
                 peer_expect_code(&stage.ann, SCN_MESSAGE_failed, cases[i].code);
         }
         cr_assert_eq(count_files(&stage.hub), files);
+        cr_assert_eq(stage.hub.warnings_logged, 0, "what there is not may be asked for often");
+        tear_down(&stage);
+}
+
+SCN_TEST(fork, names_the_document_that_it_could_not_read)
+{
+        char file[128];
+        struct stage stage;
+        set_up(&stage);
+        (void)snprintf(file, sizeof file, "%s/isle.scene", stage.hub.path);
+        cr_assert_eq(unlink(file), 0);
+        send(&stage.ann, NULL, "second");
+        peer_expect_text(&stage.ann, SCN_MESSAGE_failed, "document isle: no document has this name");
         tear_down(&stage);
 }
 

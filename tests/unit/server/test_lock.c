@@ -9,6 +9,7 @@
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -456,6 +457,37 @@ SCN_TEST_WITH(lock, costs_an_edit_of_deep_nodes_no_walk_to_the_root_for_each_op,
         live_lock(&island.ann, 3, 0, true);
         const double with = time_turn(&island, ops, OPS);
         cr_assert_lt(with, 5 * without, "%g s, and %g s without locks", with, without);
+        finish(&island);
+}
+
+/* Asks for this array of nodes. */
+static void ask_nodes(struct peer *peer, const char *nodes, uint32_t size)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_lock);
+        message.as.lock.request = 3;
+        message.as.lock.nodes = (struct scn_slice){(const uint8_t *)nodes, size};
+        peer_send(peer, &message);
+}
+
+SCN_TEST(lock, that_is_refused_says_once_what_is_wrong_with_which_node)
+{
+        static scn_node_id ids[SCN_LIVE_locks_max + 1];
+        char wanted[200];
+        struct island island;
+        begin(&island);
+        for (uint32_t i = 0; i <= SCN_LIVE_locks_max; i++) {
+                ids[i] = 2;
+        }
+        live_ask_lock(&island.ann, (struct live_lock){.ids = ids, .count = SCN_LIVE_locks_max + 1});
+        (void)snprintf(wanted, sizeof wanted, "%s, locks_max = 256, room_locks_max = 16384",
+                scn_error_text(SCN_E_TOO_MANY_LOCKS));
+        peer_expect_text(&island.ann, SCN_MESSAGE_failed, wanted);
+        ask_nodes(&island.ann, "\x92\xa5/boat\xa2/x", 10);
+        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "node /x: no node has this path");
+        /* The second is no reference at all: the first is not to blame. */
+        ask_nodes(&island.ann, "\x92\xa5/boat\xc3", 8);
+        peer_expect_text(&island.ann, SCN_MESSAGE_failed, scn_error_text(SCN_E_BAD_MESSAGE));
         finish(&island);
 }
 

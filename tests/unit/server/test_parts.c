@@ -140,8 +140,8 @@ SCN_TEST(parts, are_refused_up_to_the_last_when_an_undo_came_between)
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
         send_part(&ann, 2, "e", false);
         const struct scn_message gap = peer_expect(&ann, SCN_MESSAGE_refused);
-        cr_assert(is_text(gap.as.refused.text,
-                "number 2: parts of an edit are missing: nothing of it is done; the number is used up"));
+        cr_assert(is_text(
+                gap.as.refused.text, "number 2: it was refused, and so are its further parts: the next one is 3"));
         send_part(&ann, 3, "f", false);
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 3);
         expect_only(&hub, "f");
@@ -253,6 +253,46 @@ SCN_TEST(parts, of_more_edits_than_are_kept_in_mind_end_the_session)
         const struct scn_message end = peer_expect(&ann, SCN_MESSAGE_failed);
         cr_assert(end.as.failed.closes);
         cr_assert(is_text(end.as.failed.code, "out_of_turn"));
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+/* What one does next must be what the refusal says. */
+SCN_TEST(parts, of_a_refused_edit_that_are_sent_again_hear_which_number_is_free)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        peer_send_bytes(&ann, "\xc4\x03\x92\x03\x01", 5);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "missing_field");
+        send_part(&ann, 1, "a", false);
+        peer_expect_text(
+                &ann, SCN_MESSAGE_refused, "number 1: it was refused, and so are its further parts: the next one is 2");
+        send_part(&ann, 2, "a", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(parts, that_another_edit_came_between_hear_what_to_send_again)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        send_part(&ann, 1, "a", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        send_part(&ann, 2, "b", true);
+        send_part(&ann, 1, "a", false);
+        peer_expect_text(&ann, SCN_MESSAGE_refused, "number 1: parts of number 2 were missing: send all of both again");
+        send_part(&ann, 1, "a", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
+        send_part(&ann, 2, "c", false);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
+        send_part(&ann, 2, "b", true);
+        send_part(&ann, 2, "c", false);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
         peer_close(&ann);
         hub_finish(&hub);
 }

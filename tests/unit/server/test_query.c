@@ -3,12 +3,15 @@
 
 /* Answers to questions about much: in parts where they exceed a message, and the same as if asked one by one. */
 
+#include "server/about.h"
+#include "server/answers.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define WORLD_NODES_MAX 65536u
 #define PROPERTIES 256u
@@ -231,4 +234,141 @@ SCN_TEST_WITH(query, of_a_node_whose_properties_exceed_a_message_is_answered_in_
         cr_expect_eq(told, PROPERTIES);
         peer_close(&peer);
         hub_finish(&hub);
+}
+
+/* --- The frame of an answer --- */
+
+#define SIBLINGS 20u
+
+/* Nodes 2 to 1 + count, named alike but for the last one, which is "last". */
+static struct scn_document *make_row(uint32_t count, uint32_t path_steps_max)
+{
+        struct scn_limits limits = SCN_LIMITS_DEFAULT;
+        limits.path_steps_max = path_steps_max;
+        struct scn_document *document = scene_create_limited(&limits);
+        for (uint32_t i = 0; i < count; i++) {
+                (void)scene_new(document, 1, 2 + i, i + 1 < count ? "node" : "last");
+        }
+        return document;
+}
+
+/* Asks for nodes by uid, from this number on, relative to a path. */
+static struct scn_answers ask_relative(
+        const struct scn_document *document, const char *relative, uint32_t first, uint32_t count)
+{
+        struct scn_message message;
+        struct scn_buffer nodes;
+        struct scn_answers answers = {.request = 1};
+        scn_buffer_init(&nodes, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&nodes);
+        scn_pack_array(&packer, count);
+        for (uint32_t i = 0; i < count; i++) {
+                scn_pack_uid(&packer, scene_uid(first + i));
+        }
+        cr_assert_eq(packer.error, SCN_OK);
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world.relative = scene_path(relative);
+        message.as.world.nodes = (struct scn_slice){nodes.data, (uint32_t)nodes.size};
+        scn_query_world(document, &message.as.world, &answers);
+        cr_assert_eq(answers.error, SCN_OK);
+        scn_buffer_finish(&nodes);
+        return answers;
+}
+
+/* The answer's elements; the unpacker stands at the first one. */
+static uint32_t open_answer(const struct scn_answers *answers, struct scn_unpacker *elements_out)
+{
+        struct scn_message message;
+        struct scn_message_fault fault;
+        struct scn_frame_reader reader;
+        struct scn_slice payload;
+        enum scn_error error;
+        cr_assert_eq(answers->count, 1);
+        scn_frame_reader_init(&reader);
+        cr_assert_eq(scn_frame_reader_feed(&reader, scn_preface, SCN_PREFACE_BYTES), SCN_OK);
+        cr_assert_eq(scn_frame_reader_feed(&reader, answers->frames[0]->bytes, answers->frames[0]->size), SCN_OK);
+        cr_assert(scn_frame_reader_next(&reader, &payload, &error));
+        cr_assert_eq(scn_message_decode(payload, SCN_RECEIVER_CLIENT, &message, &fault), SCN_OK);
+        /* The body lies in the answer, too, which outlives the reader. */
+        const struct scn_slice body = message.as.answer.body;
+        const uint8_t *end = answers->frames[0]->bytes + answers->frames[0]->size;
+        const size_t behind = (size_t)(payload.data + payload.size - body.data);
+        *elements_out = scn_unpacker_from((struct scn_slice){end - behind, body.size});
+        scn_frame_reader_finish(&reader);
+        return scn_unpack_array(elements_out);
+}
+
+/* The next element: why there is no world, or "" where there is one. */
+static void expect_element(struct scn_unpacker *elements, const char *wanted)
+{
+        struct scn_slice text = {(const uint8_t *)"", 0};
+        for (uint32_t left = scn_unpack_map(elements); left > 0; left--) {
+                if (scn_unpack_uint(elements, 10) == 10) {
+                        text = scn_unpack_text(elements, 1000);
+                } else {
+                        (void)scn_unpack_raw(elements);
+                }
+        }
+        cr_assert_eq(elements->error, SCN_OK);
+        cr_assert(text.size == strlen(wanted) && memcmp(text.data, wanted, text.size) == 0, "%.*s, not %s",
+                (int)text.size, (const char *)text.data, wanted);
+}
+
+static void expect_each(const struct scn_document *document, const char *relative, const char *wanted)
+{
+        struct scn_unpacker elements;
+        struct scn_answers answers = ask_relative(document, relative, 2, SIBLINGS);
+        cr_assert_eq(open_answer(&answers, &elements), SIBLINGS);
+        for (uint32_t i = 0; i < SIBLINGS; i++) {
+                expect_element(&elements, wanted);
+        }
+        scn_answers_finish(&answers);
+}
+
+SCN_TEST(query, of_worlds_finds_their_frame_once_however_many_they_are)
+{
+        struct scn_document *document = make_row(SIBLINGS, SIBLINGS);
+        expect_each(document, "/last", "");
+        scn_document_destroy(document);
+        document = make_row(SIBLINGS, SIBLINGS - 1);
+        struct scn_said said;
+        struct scn_limits limits = *scn_document_limits(document);
+        const struct scn_node_ref frame = scene_path("/last");
+        expect_each(document, "/last", scn_about_node(&said, "relative", &frame, SCN_E_PATH_TOO_LONG, &limits));
+        scn_document_destroy(document);
+}
+
+SCN_TEST(query, of_worlds_blames_the_frame_for_what_is_wrong_with_the_frame_and_the_node_for_the_rest)
+{
+        struct scn_op flat = scene_translate(1 + SIBLINGS, 0, 0, 0);
+        struct scn_document *document = make_row(SIBLINGS, 1000);
+        struct scn_unpacker elements;
+        expect_each(document, "/nobody", "relative /nobody: no node has this path");
+        struct scn_answers answers = ask_relative(document, "/nobody", 1 + SIBLINGS, 2);
+        struct scn_said said;
+        const struct scn_node_ref lost = scene_ref(2 + SIBLINGS);
+        cr_assert_eq(open_answer(&answers, &elements), 2);
+        expect_element(&elements, "relative /nobody: no node has this path");
+        expect_element(&elements, scn_about_node(&said, "node", &lost, SCN_E_NO_NODE, scn_document_limits(document)));
+        scn_answers_finish(&answers);
+        flat.fields = SCN_FIELDS_SCALE;
+        flat.trs.s[0] = 0;
+        (void)scene_do(document, flat);
+        const struct scn_node_ref frame = scene_path("/last");
+        expect_each(document, "/last",
+                scn_about_node(&said, "relative", &frame, SCN_E_SINGULAR, scn_document_limits(document)));
+        scn_document_destroy(document);
+}
+
+/* A search of its own for each of them would take several seconds. */
+SCN_TEST(query, of_worlds_of_nodes_that_are_not_there_searches_for_nothing_but_the_frame)
+{
+        const uint32_t count = 20000;
+        struct scn_document *document = make_row(count, 4000000);
+        const clock_t began = clock();
+        struct scn_answers answers = ask_relative(document, "/last", 1000000, count);
+        const double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
+        cr_expect_lt(seconds, 1.0);
+        scn_answers_finish(&answers);
+        scn_document_destroy(document);
 }

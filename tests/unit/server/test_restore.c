@@ -128,6 +128,9 @@ SCN_TEST(restore, that_cannot_be_is_refused_and_uses_its_number)
                 send(&stage.ann, ++stage.ann.number, cases[i].at, cases[i].node);
                 peer_expect_code(&stage.ann, SCN_MESSAGE_refused, cases[i].code);
         }
+        send(&stage.ann, ++stage.ann.number, "77", 0);
+        peer_expect_text(&stage.ann, SCN_MESSAGE_refused, "revision 77: the last revision is 4");
+        cr_assert_eq(stage.hub.warnings_logged, 0, "what there is not may be asked for often");
         cr_assert_eq(asking_edit(&stage.ann, scene_rename(2, "raft")), 5);
         tear_down(&stage);
 }

@@ -350,6 +350,18 @@ SCN_TEST(upkeep_history, under_way_holds_up_neither_edits_nor_the_end)
         finish(&island);
 }
 
+/* From a revision that may not be kept, up to one that is. */
+static void ask_log(struct island *island, uint64_t from)
+{
+        uint8_t bytes[ASKING_AT_BYTES];
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_log);
+        message.as.log.request = 5;
+        message.as.log.from = from;
+        message.as.log.until = asking_at(bytes, "85");
+        peer_send(&island->peer, &message);
+}
+
 SCN_TEST(upkeep_history, that_is_old_enough_is_dropped_and_says_so)
 {
         struct island island;
@@ -363,6 +375,10 @@ SCN_TEST(upkeep_history, that_is_old_enough_is_dropped_and_says_so)
         peer_expect_code(&island.peer, SCN_MESSAGE_failed, "before_retention");
         ask_tree_at(&island, 0);
         peer_expect_code(&island.peer, SCN_MESSAGE_failed, "before_retention");
+        ask_log(&island, 20);
+        char wanted[100];
+        (void)snprintf(wanted, sizeof wanted, "revision 20 is not kept; the first that is: %u", 2 * EDITS);
+        peer_expect_text(&island.peer, SCN_MESSAGE_failed, wanted);
         expect_tree_at(&island, 2 * EDITS);
         expect_tree_at(&island, 2 * EDITS + 7);
         verify(&island);

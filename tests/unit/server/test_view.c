@@ -128,6 +128,37 @@ SCN_TEST(view, resumed_where_nothing_has_changed_is_told_how_far_it_is)
         hub_finish(&hub);
 }
 
+/* Its author may have an answer that names this revision, and waits for a view to get there. */
+SCN_TEST(view, joined_by_a_snapshot_that_nothing_has_changed_since_is_told_how_far_it_is)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        const struct scn_slice none = {NULL, 0};
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        const struct scn_op ops[] = {scene_add(1, 50, "boat"), scene_add(1, 51, "buoy")};
+        peer_edit(&ann, ops, 2);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        ask_view(&bob, scene_ref(50), SCN_ABSENT, none);
+        cr_assert_eq(peer_expect(&bob, SCN_MESSAGE_delta).as.delta.to, 1);
+        const struct scn_op op = scene_rename(3, "bell");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        /* One that comes back has edited nothing on this connection. */
+        peer_close(&ann);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        ask_view(&ann, scene_ref(50), SCN_ABSENT, none);
+        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_delta).as.delta.to, 1, "the snapshot that Bob was sent");
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_delta);
+        cr_assert_eq(message.as.delta.to, 2);
+        cr_assert_eq(message.as.delta.back, 1);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
+
 SCN_TEST(view, asked_for_again_under_its_number_is_the_same_view_anew)
 {
         struct hub hub;

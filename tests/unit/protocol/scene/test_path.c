@@ -12,9 +12,8 @@ static enum scn_error tell(
         const struct scn_document *document, scn_node_id id, uint64_t *steps, struct scn_paths *paths)
 {
         const struct scn_node_ref ref = {.kind = SCN_REF_ID, .id = id};
-        const struct scn_node_ref none = {.kind = SCN_REF_NONE};
         struct scn_located located;
-        cr_assert_eq(scn_document_locate(document, &ref, &none, steps, &located), SCN_OK);
+        cr_assert_eq(scn_document_locate(document, &ref, 0, steps, &located), SCN_OK);
         return scn_document_tell_path(document, located.slot, steps, paths);
 }
 
