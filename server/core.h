@@ -184,7 +184,7 @@ struct scn_session {
 
         struct scn_backup_stream *backup; /* being sent; NULL: none */
         struct scn_adopt *adopt;          /* a file that is being received; NULL: none */
-        uint64_t torn_file;               /* request of one that failed before its last part, until that; or ABSENT */
+        struct scn_torn torn_files;       /* requests of those that failed before their last part, until that */
 
         struct scn_live_entry *presence;  /* in the room's list; NULL: none */
         struct scn_live_entry **previews; /* by node id */

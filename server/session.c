@@ -31,7 +31,6 @@ struct scn_session *scn_session_create(struct scn_server *server, void *transpor
         session->began_ms = scn_server_now_ms(server);
         session->progress_ms = session->began_ms;
         session->heard_ms = session->began_ms;
-        session->torn_file = SCN_ABSENT;
         scn_frame_reader_init(&session->reader);
         session->next = server->sessions;
         if (server->sessions != NULL) {
@@ -585,6 +584,9 @@ void scn_session_answer_fault(struct scn_session *session, enum scn_error error,
                         scn_error_text(error));
         }
         note_unread(session, fault);
+        if (fault->number == SCN_MESSAGE_adopt) {
+                scn_adopt_note_unread(session, fault->request);
+        }
         if (session->state == SCN_SESSION_NEW) {
                 scn_session_end(session, error, text);
         } else {

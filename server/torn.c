@@ -3,6 +3,8 @@
 
 #include "server/torn.h"
 
+#include <string.h>
+
 /* Its index, or the count. */
 static uint32_t find(const struct scn_torn *torn, uint64_t number)
 {
@@ -39,6 +41,14 @@ bool scn_torn_add(struct scn_torn *torn, uint64_t number, uint64_t last_number)
         return true;
 }
 
+void scn_torn_push(struct scn_torn *torn, uint64_t number)
+{
+        if (!scn_torn_add(torn, number, 0)) {
+                scn_torn_remove(torn, torn->numbers[0]);
+                torn->numbers[torn->count++] = number;
+        }
+}
+
 bool scn_torn_take(struct scn_torn *torn, uint64_t number)
 {
         if (find(torn, number) < torn->count) {
@@ -53,6 +63,7 @@ void scn_torn_remove(struct scn_torn *torn, uint64_t number)
 {
         const uint32_t at = find(torn, number);
         if (at < torn->count) {
-                torn->numbers[at] = torn->numbers[--torn->count];
+                torn->count--;
+                memmove(&torn->numbers[at], &torn->numbers[at + 1], (torn->count - at) * sizeof torn->numbers[0]);
         }
 }

@@ -312,3 +312,14 @@ SCN_TEST(torn, forgets_what_is_used_up_when_there_is_no_place)
         scn_torn_remove(&torn, 99);
         cr_assert_not(scn_torn_take(&torn, 99));
 }
+
+SCN_TEST(torn, forgets_the_oldest_file_when_there_is_no_place)
+{
+        struct scn_torn torn = {.count = 0};
+        for (uint64_t number = 1; number <= SCN_TORN_EDITS_MAX + 1; number++) {
+                scn_torn_push(&torn, number);
+        }
+        cr_assert_not(scn_torn_take(&torn, 1));
+        cr_assert(scn_torn_take(&torn, 2));
+        cr_assert(scn_torn_take(&torn, SCN_TORN_EDITS_MAX + 1));
+}
