@@ -117,8 +117,9 @@ static bool parse_address(struct scn_socket *socket, const char *address)
 
 static void note_problem(struct scn_socket *socket, const char *what)
 {
-        (void)snprintf(socket->problem, sizeof socket->problem, "%.128s%s%.32s: %.80s", socket->host,
-                socket->is_unix ? "" : ":", socket->service, what);
+        const bool is_ip6 = !socket->is_unix && strchr(socket->host, ':') != NULL;
+        (void)snprintf(socket->problem, sizeof socket->problem, "%s%.128s%s%s%.32s: %.80s", is_ip6 ? "[" : "",
+                socket->host, is_ip6 ? "]" : "", socket->is_unix ? "" : ":", socket->service, what);
 }
 
 static void forget_names(struct scn_socket *socket)

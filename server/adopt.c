@@ -177,7 +177,7 @@ static void say_failed(struct scn_adopt *adopt)
 {
         if (adopt->session != NULL) {
                 if (!adopt->is_last) {
-                        adopt->session->torn_file = adopt->request;
+                        scn_torn_push(&adopt->session->torn_files, adopt->request);
                 }
                 struct scn_message asked;
                 scn_message_init(&asked, SCN_MESSAGE_adopt);
@@ -503,11 +503,35 @@ static struct scn_adopt *begin(struct scn_session *session, const struct scn_mes
         return adopt;
 }
 
+/* A part has failed for itself: so do those that follow, up to the last. */
+static void note_failed(struct scn_session *session, const struct scn_message_adopt *message)
+{
+        if (message->more) {
+                scn_torn_push(&session->torn_files, message->request);
+        } else {
+                scn_torn_remove(&session->torn_files, message->request);
+        }
+}
+
+void scn_adopt_note_unread(struct scn_session *session, uint64_t request)
+{
+        struct scn_adopt *adopt = session->adopt;
+        if (adopt != NULL && (request == adopt->request || request == SCN_ABSENT)) {
+                request = adopt->request;
+                let_go(adopt);
+        }
+        if (request != SCN_ABSENT) {
+                scn_torn_push(&session->torn_files, request);
+        } else {
+                session->torn_files.has_unnamed = true;
+        }
+}
+
 void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt *message)
 {
         struct scn_storage_fault fault = {.text = ""};
-        if (session->adopt == NULL && session->torn_file == message->request) {
-                session->torn_file = message->more ? session->torn_file : SCN_ABSENT;
+        if (scn_torn_take(&session->torn_files, message->request)) {
+                note_failed(session, message);
                 scn_session_fail(session, message->request, SCN_E_OUT_OF_TURN,
                         "the file of this request was refused: its parts are passed over up to the last");
                 return;
@@ -522,9 +546,7 @@ void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt 
                 error = SCN_E_NO_MEMORY;
         }
         if (error != SCN_OK) {
-                if (session->adopt == NULL && message->more) {
-                        session->torn_file = message->request;
-                }
+                note_failed(session, message);
                 scn_session_fail(session, message->request, error, fault.text[0] != '\0' ? fault.text : NULL);
                 return;
         }

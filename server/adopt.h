@@ -11,6 +11,8 @@
 
 /* Takes a part. While a worker is about it, the session is asking. */
 void scn_adopt_take(struct scn_session *session, const struct scn_message_adopt *message);
+/* A part cannot be read, which is answered elsewhere: its file fails. `request`: SCN_ABSENT if not known. */
+void scn_adopt_note_unread(struct scn_session *session, uint64_t request);
 /* The session goes. */
 void scn_adopt_forget(struct scn_session *session);
 /* Goes on with files that waited for a worker, or for a document to be closed. */

@@ -27,6 +27,7 @@
 #include "server/encoding.h"
 #include "server/limits.h"
 #include "server/server.h"
+#include "server/torn.h"
 #include "storage/storage.h"
 
 #include <stdatomic.h>
@@ -169,7 +170,7 @@ struct scn_session {
         size_t staged_bytes;
         size_t staged_heads; /* what keeping them costs besides */
         uint64_t staged_number;
-        uint64_t torn_number;          /* of an edit of which a part was refused, until its last part; 0: none */
+        struct scn_torn torn;          /* edits of which a part is missing */
         struct scn_digest staged_hash; /* of the parts so far */
         struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
         struct scn_restore *restore;   /* the same for a restore */
@@ -183,7 +184,7 @@ struct scn_session {
 
         struct scn_backup_stream *backup; /* being sent; NULL: none */
         struct scn_adopt *adopt;          /* a file that is being received; NULL: none */
-        uint64_t torn_file;               /* request of one that failed before its last part, until that; or ABSENT */
+        struct scn_torn torn_files;       /* requests of those that failed before their last part, until that */
 
         struct scn_live_entry *presence;  /* in the room's list; NULL: none */
         struct scn_live_entry **previews; /* by node id */
@@ -365,6 +366,10 @@ void scn_session_pop(struct scn_session *session);
 /* Takes the edit at the head out of the inbox and keeps it as a part of a larger one. */
 void scn_session_stage(struct scn_session *session);
 void scn_session_drop_staged(struct scn_session *session);
+/* The same for an edit whose last part is still to come: that is refused, too. */
+void scn_session_tear_staged(struct scn_session *session);
+/* Notes that a message was refused for itself: if it is a part of an edit, so are those that follow. */
+void scn_session_note_refused(struct scn_session *session, const struct scn_message *message);
 /* The author's entry in the room; NULL: out of memory. */
 struct scn_author *scn_session_author(struct scn_session *session);
 /* Whether there is room to answer more, for this session and for all together. */

@@ -668,6 +668,7 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
                         return false;
                 }
                 if (handlers[i].needs_room && session->state != SCN_SESSION_OPEN) {
+                        scn_session_note_refused(session, message);
                         scn_session_reject(session, message->kind, request_of(message), SCN_E_NOT_OPEN, NULL);
                         return true;
                 }

@@ -31,7 +31,6 @@ struct scn_session *scn_session_create(struct scn_server *server, void *transpor
         session->began_ms = scn_server_now_ms(server);
         session->progress_ms = session->began_ms;
         session->heard_ms = session->began_ms;
-        session->torn_file = SCN_ABSENT;
         scn_frame_reader_init(&session->reader);
         session->next = server->sessions;
         if (server->sessions != NULL) {
@@ -496,6 +495,30 @@ void scn_session_drop_staged(struct scn_session *session)
         scn_intake_count(session);
 }
 
+static void tear(struct scn_session *session, uint64_t number)
+{
+        if (!scn_torn_add(&session->torn, number, session->last_number)) {
+                scn_session_end(session, SCN_E_OUT_OF_TURN, "too many edits of which parts are missing");
+        }
+}
+
+void scn_session_tear_staged(struct scn_session *session)
+{
+        if (session->staged_first != NULL) {
+                tear(session, session->staged_number);
+                scn_session_drop_staged(session);
+        }
+}
+
+void scn_session_note_refused(struct scn_session *session, const struct scn_message *message)
+{
+        if (message->kind == SCN_MESSAGE_edit && message->as.edit.more) {
+                tear(session, message->as.edit.number);
+        } else if (message->kind == SCN_MESSAGE_edit) {
+                scn_torn_remove(&session->torn, message->as.edit.number);
+        }
+}
+
 static struct scn_slice payload_of(const struct scn_queued *queued)
 {
         return (struct scn_slice){queued->payload, queued->size};
@@ -535,6 +558,19 @@ void scn_session_reject(
         scn_session_send(session, &message);
 }
 
+/* It may have been one of several parts, and which number it had may not be known: what follows is not done either. */
+static void note_unread(struct scn_session *session, const struct scn_message_fault *fault)
+{
+        if (fault->number == SCN_ABSENT || is_taken_by_turn(fault->number)) {
+                scn_session_tear_staged(session);
+        }
+        if (fault->number == SCN_MESSAGE_edit && fault->request != SCN_ABSENT) {
+                tear(session, fault->request);
+        } else if (fault->number == SCN_MESSAGE_edit || fault->number == SCN_ABSENT) {
+                session->torn.has_unnamed = true;
+        }
+}
+
 void scn_session_answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
 {
         char text[128];
@@ -547,12 +583,9 @@ void scn_session_answer_fault(struct scn_session *session, enum scn_error error,
                         fault->field == NULL ? "" : ".", fault->field == NULL ? "" : fault->field,
                         scn_error_text(error));
         }
-        /* It may be the first of several parts: what follows under its number is not done either. */
-        if (fault->number == SCN_MESSAGE_edit) {
-                session->torn_number = session->staged_first != NULL ? session->staged_number
-                        : fault->request != SCN_ABSENT               ? fault->request
-                                                                     : 0;
-                scn_session_drop_staged(session);
+        note_unread(session, fault);
+        if (fault->number == SCN_MESSAGE_adopt) {
+                scn_adopt_note_unread(session, fault->request);
         }
         if (session->state == SCN_SESSION_NEW) {
                 scn_session_end(session, error, text);

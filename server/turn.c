@@ -340,14 +340,25 @@ static bool take_restore(struct scn_batch *batch, struct scn_session *session,
         return true;
 }
 
-/* An edit of which a part is missing must not be done: neither the part that follows another edit's, nor what follows
- * a part that was refused, up to its last. */
-static bool is_torn(const struct scn_session *session, const struct scn_message *message)
+/* Number of the edit whose parts came and that this one, of another number, breaks off; 0: none. */
+static uint64_t interrupted(const struct scn_session *session, const struct scn_message *message)
 {
-        const uint64_t number = message->as.edit.number;
+        return message->kind == SCN_MESSAGE_edit && session->staged_first != NULL &&
+                        session->staged_number != message->as.edit.number
+                ? session->staged_number
+                : 0;
+}
+
+/* Whether a part of the edit is missing: it must not be done then. What had come of another edit is dropped by this
+ * one, which is refused itself, lest whoever mixes two up takes it for done. */
+static bool is_torn(struct scn_session *session, const struct scn_message *message)
+{
+        const bool interrupts = interrupted(session, message) != 0;
+        if (interrupts || message->kind != SCN_MESSAGE_edit) {
+                scn_session_tear_staged(session);
+        }
         return message->kind == SCN_MESSAGE_edit &&
-                ((session->staged_first != NULL && session->staged_number != number) ||
-                        (session->torn_number == number && number != 0));
+                (scn_torn_take(&session->torn, message->as.edit.number) || interrupts);
 }
 
 /* Takes the edit at the head of a session's inbox. False: it has to wait. */
@@ -371,17 +382,12 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         const uint64_t number = message.as.edit.number; /* the first field of all */
         const enum scn_error error = check_number(session, number, &is_repeat);
         const bool is_part = message.kind == SCN_MESSAGE_edit && message.as.edit.more;
-        if (message.kind != SCN_MESSAGE_edit) {
-                scn_session_drop_staged(session); /* what had more to come never comes */
-        }
-        if (error != SCN_OK || is_torn(session, &message)) {
-                const uint64_t open = session->staged_first != NULL ? session->staged_number : 0;
-                scn_session_drop_staged(session);
-                session->torn_number = is_part ? number : 0;
+        const uint64_t open = interrupted(session, &message);
+        if (is_torn(session, &message) || error != SCN_OK) {
+                scn_session_note_refused(session, &message);
                 refuse_number(session, number, error, open);
                 return true;
         }
-        session->torn_number = 0;
         if (!take_part(session, payload)) {
                 return true;
         }

@@ -25,7 +25,8 @@ struct slot {
         bool is_ready;
         bool is_refused;
         struct scn_failure failure;
-        uint8_t *detail; /* owned bytes of the failure's */
+        uint8_t *kept;            /* owned: the failure's detail, or the results */
+        struct scn_slice results; /* in it; data == NULL: none */
         scn_revision rev;
         bool is_unchanged;
         uint64_t number; /* of the line in the input, from 1 */
@@ -72,10 +73,12 @@ static void print_slot(struct apply *apply, const struct slot *slot)
                         scn_ctl_key(ctl, "changed");
                         scn_json_put(&ctl->json, "false");
                 }
+                scn_ctl_put_results(ctl, slot->results);
                 scn_ctl_end_line(ctl);
         } else {
                 scn_ctl_print(slot->is_unchanged ? "nothing changed, revision %llu\n" : "revision %llu\n",
                         (unsigned long long)slot->rev);
+                scn_ctl_print_otherwise(slot->results);
         }
 }
 
@@ -85,8 +88,8 @@ static void print_ready(struct apply *apply)
         while (apply->printed < apply->lines && apply->slots[apply->printed % UNDER_WAY_MAX].is_ready) {
                 struct slot *slot = &apply->slots[apply->printed % UNDER_WAY_MAX];
                 print_slot(apply, slot);
-                scn_free(slot->detail);
-                slot->detail = NULL;
+                scn_free(slot->kept);
+                slot->kept = NULL;
                 apply->printed++;
         }
         if (apply->printed != before) {
@@ -95,14 +98,13 @@ static void print_ready(struct apply *apply)
 }
 
 /* What it points to is the client's, and this waits for its turn to be printed. */
-static void keep_detail(struct slot *slot)
+static struct scn_slice keep(struct slot *slot, struct scn_slice bytes)
 {
-        struct scn_slice *detail = &slot->failure.detail;
-        slot->detail = detail->data != NULL ? scn_alloc(detail->size) : NULL;
-        if (slot->detail != NULL) {
-                memcpy(slot->detail, detail->data, detail->size);
+        slot->kept = bytes.data != NULL ? scn_alloc(bytes.size) : NULL;
+        if (slot->kept != NULL) {
+                memcpy(slot->kept, bytes.data, bytes.size);
         }
-        *detail = (struct scn_slice){slot->detail, slot->detail != NULL ? detail->size : 0};
+        return (struct scn_slice){slot->kept, slot->kept != NULL ? bytes.size : 0};
 }
 
 static void on_result(struct scn_client *client, const struct scn_result *result, void *data)
@@ -115,7 +117,9 @@ static void on_result(struct scn_client *client, const struct scn_result *result
         if (result->failure != NULL) {
                 slot->is_refused = true;
                 slot->failure = *result->failure;
-                keep_detail(slot);
+                slot->failure.detail = keep(slot, slot->failure.detail);
+        } else {
+                slot->results = keep(slot, result->results);
         }
         print_ready(ticket->apply);
 }
@@ -287,7 +291,7 @@ int scn_ctl_run_apply(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         }
         scn_buffer_finish(&apply.input);
         for (uint32_t i = 0; apply.slots != NULL && i < UNDER_WAY_MAX; i++) {
-                scn_free(apply.slots[i].detail);
+                scn_free(apply.slots[i].kept);
         }
         scn_free(apply.slots);
         scn_free(apply.tickets);

@@ -105,7 +105,7 @@ void scn_ctl_print_mask(uint32_t mask, const char *between)
         scn_ctl_print("%s", names);
 }
 
-bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out)
+bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t among, uint32_t *mask_out)
 {
         const char *at = text;
         *mask_out = 0;
@@ -115,9 +115,9 @@ bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out
                 while (i < CHANNELS && (strlen(channel_names[i]) != size || memcmp(channel_names[i], at, size) != 0)) {
                         i++;
                 }
-                if (i == CHANNELS) {
+                if (i == CHANNELS || (among >> i & 1) == 0) {
                         char names[128];
-                        list_channels(names, sizeof names, SCN_MASK_ALL, ", ");
+                        list_channels(names, sizeof names, among, ", ");
                         (void)scn_ctl_misuse(ctl, "--mask: '%.*s' is no channel: %s", (int)size, at, names);
                         return false;
                 }

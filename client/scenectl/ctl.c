@@ -19,6 +19,9 @@
 #include <unistd.h>
 
 #define AGENT_BYTES 64
+/* In the results of an edit. */
+#define RESULT_OP 0u
+#define RESULT_UID 2u
 #define MISUSE_BYTES 4096 /* what was typed may be long: cut then */
 #define LINE_BYTES_MAX ((size_t)1 << 30)
 
@@ -226,9 +229,14 @@ int scn_ctl_misuse(struct scn_ctl *ctl, const char *format, ...)
         va_start(arguments, format);
         (void)vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        (void)fprintf(stderr, "scenectl: ");
-        complain_cstring(text);
-        (void)fprintf(stderr, "\n");
+        if (ctl->is_json) {
+                const struct scn_failure failure = failure_of("usage", text);
+                print_failure(ctl, &failure);
+        } else {
+                (void)fprintf(stderr, "scenectl: ");
+                complain_cstring(text);
+                (void)fprintf(stderr, "\n");
+        }
         ctl->code = SCN_CTL_USAGE;
         return SCN_CTL_USAGE;
 }
@@ -296,7 +304,8 @@ static bool make_client(struct scn_ctl *ctl, const char *document)
         }
         error = scn_socket_create(ctl->client, ctl->server, &ctl->socket);
         if (error == SCN_E_RANGE) {
-                (void)scn_ctl_misuse(ctl, "--server: '%s' is no address: HOST:PORT or unix:PATH", ctl->server);
+                (void)scn_ctl_misuse(ctl, "%s: '%s' is no address: HOST:PORT or unix:PATH",
+                        ctl->is_server_typed ? "--server" : "SCENED_SERVER", ctl->server);
         } else if (error != SCN_OK) {
                 (void)scn_ctl_refuse(ctl, error);
         }
@@ -362,34 +371,112 @@ void scn_ctl_on_done(struct scn_client *client, const struct scn_answer *answer,
         }
 }
 
-/* The flags that the results of an edit have, all together (PROTOCOL §5). */
+/* What was done otherwise than it was asked, by flag (PROTOCOL §5). */
+static const struct {
+        uint64_t flag;
+        const char *word;
+        const char *text;
+} otherwise_rows[] = {
+        {SCN_CHANGE_NORMALISED, "normalised", "the rotation was normalised"},
+        {SCN_CHANGE_WENT_LAST, "went_last", "there is no such place: it went last"},
+        {SCN_CHANGE_LOSSY, "lossy", "shear was given up"},
+};
+#define OTHERWISE_COUNT (sizeof otherwise_rows / sizeof otherwise_rows[0])
+
+/* Of one op, or all together. */
+struct outcome {
+        uint64_t op;
+        uint64_t flags;
+        struct scn_uid uid;
+};
+
+static struct outcome read_outcome(struct scn_unpacker *unpacker)
+{
+        struct outcome outcome = {.op = 0};
+        for (uint32_t members = scn_unpack_map(unpacker); members > 0 && unpacker->error == SCN_OK; members--) {
+                switch (scn_unpack_uint(unpacker, UINT32_MAX)) {
+                case RESULT_OP:
+                        outcome.op = scn_unpack_uint(unpacker, UINT32_MAX);
+                        break;
+                case RESULT_UID:
+                        outcome.uid = scn_unpack_uid(unpacker);
+                        break;
+                case SCN_RESULT_FLAGS:
+                        outcome.flags = scn_unpack_uint(unpacker, UINT32_MAX);
+                        break;
+                default:
+                        (void)scn_unpack_raw(unpacker);
+                        break;
+                }
+        }
+        return outcome;
+}
+
 static uint64_t flags_of(struct scn_slice results)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(results);
         uint64_t flags = 0;
-        uint32_t left = results.data == NULL ? 0 : scn_unpack_array(&unpacker);
-        for (; left > 0 && unpacker.error == SCN_OK; left--) {
-                uint32_t members = scn_unpack_map(&unpacker);
-                for (; members > 0 && unpacker.error == SCN_OK; members--) {
-                        if (scn_unpack_uint(&unpacker, UINT32_MAX) == SCN_RESULT_FLAGS) {
-                                flags |= scn_unpack_uint(&unpacker, UINT32_MAX);
-                        } else {
-                                (void)scn_unpack_raw(&unpacker);
-                        }
+        for (uint32_t left = results.data == NULL ? 0 : scn_unpack_array(&unpacker); left > 0; left--) {
+                flags |= read_outcome(&unpacker).flags;
+                if (unpacker.error != SCN_OK) {
+                        return 0;
                 }
         }
         return unpacker.error == SCN_OK ? flags : 0;
 }
 
-void scn_ctl_print_otherwise(const struct scn_result *result)
+void scn_ctl_print_otherwise(struct scn_slice results)
 {
-        const uint64_t flags = flags_of(result->results);
-        if ((flags & SCN_CHANGE_WENT_LAST) != 0) {
-                scn_ctl_print("note: there is no such place: it went last\n");
+        const uint64_t flags = flags_of(results);
+        for (size_t i = 0; i < OTHERWISE_COUNT; i++) {
+                if ((flags & otherwise_rows[i].flag) != 0) {
+                        scn_ctl_print("note: %s\n", otherwise_rows[i].text);
+                }
         }
-        if ((flags & SCN_CHANGE_LOSSY) != 0) {
-                scn_ctl_print("note: shear was given up\n");
+}
+
+static void put_flags(struct scn_ctl *ctl, uint64_t flags)
+{
+        if (flags == 0) {
+                return;
         }
+        scn_ctl_key(ctl, "otherwise");
+        scn_ctl_open_bracket(ctl, "[");
+        for (size_t i = 0; i < OTHERWISE_COUNT; i++) {
+                if ((flags & otherwise_rows[i].flag) != 0) {
+                        scn_ctl_next(ctl);
+                        scn_json_put_cstring(&ctl->json, otherwise_rows[i].word);
+                }
+        }
+        scn_ctl_close_bracket(ctl, "]");
+}
+
+void scn_ctl_put_otherwise(struct scn_ctl *ctl, struct scn_slice results)
+{
+        put_flags(ctl, flags_of(results));
+}
+
+void scn_ctl_put_results(struct scn_ctl *ctl, struct scn_slice results)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(results);
+        uint32_t left = results.data == NULL ? 0 : scn_unpack_array(&unpacker);
+        if (left == 0) {
+                return;
+        }
+        scn_ctl_key(ctl, "results");
+        scn_ctl_open_bracket(ctl, "[");
+        for (; left > 0 && unpacker.error == SCN_OK; left--) {
+                const struct outcome outcome = read_outcome(&unpacker);
+                scn_ctl_next(ctl);
+                scn_ctl_open_bracket(ctl, "{");
+                scn_ctl_key(ctl, "op");
+                scn_json_put_uint(&ctl->json, outcome.op);
+                scn_ctl_key(ctl, "uid");
+                scn_ctl_put_uid(ctl, outcome.uid);
+                put_flags(ctl, outcome.flags);
+                scn_ctl_close_bracket(ctl, "}");
+        }
+        scn_ctl_close_bracket(ctl, "]");
 }
 
 static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
@@ -402,7 +489,7 @@ static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
                         scn_ctl_print_members(result->summary, ", ");
                 }
                 scn_ctl_print("\n");
-                scn_ctl_print_otherwise(result);
+                scn_ctl_print_otherwise(result->results);
                 return;
         }
         scn_ctl_begin_line(ctl);
@@ -415,6 +502,7 @@ static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
         if (result->summary.data != NULL) {
                 scn_ctl_put_members(ctl, result->summary);
         }
+        scn_ctl_put_otherwise(ctl, result->results);
         scn_ctl_end_line(ctl);
 }
 

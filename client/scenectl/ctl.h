@@ -39,20 +39,19 @@ enum scn_ctl_exit {
         X(set, "KEY=JSON", "with this property; may be repeated")                                                      \
         X(keep, "local|world", "what stays as it is: the local transform, or where it is in the world")                \
         X(lossy, NULL, "give up shear that the transform cannot hold")                                                 \
-        X(mask, "CHANNELS",                                                                                            \
-                "only these, with commas: structure, name, transform, properties, presence, locks, preview; or world") \
-        X(since, "REV", "begin with what changed since this revision; log: also a time or tag")                        \
+        X(mask, "CHANNELS", "only these, with commas: structure, name, transform, properties")                         \
+        X(since, "REV", "begin with what changed since this revision")                                                 \
         X(durable, NULL, "only what cannot be lost any more")                                                          \
         X(force, NULL, "also where others have built on it")                                                           \
         X(dry_run, NULL, "only say what it would do")                                                                  \
         X(node, "NODE", "only what concerns this node")                                                                \
         X(author, "NAME", "only what this author did")                                                                 \
-        X(from, "REV", "first revision; replay: begin after this revision, time or tag")                               \
-        X(to, "REV", "last revision; replay: also a time or tag")                                                      \
+        X(from, "REV", "first revision")                                                                               \
+        X(to, "REV", "last revision")                                                                                  \
         X(limit, "N", "so many at the most")                                                                           \
         X(speed, "X|max", "times as fast as it happened; max: without waiting")                                        \
         X(relative_to, "NODE", "in this node's frame, not the world's")                                                \
-        X(step, "STEP", "undo: the step that began with this revision")                                                \
+        X(step, "STEP", "the step that began with this revision")                                                      \
         X(stepwise, NULL, "wait for the return key after each revision")                                               \
         X(under, "NODE", "put it under this node")                                                                     \
         X(into, "ADDR/DOC", "do it again as edits of this document, here or on another server")                        \
@@ -106,6 +105,7 @@ extern const struct scn_ctl_command scn_ctl_commands[];
 
 struct scn_ctl {
         const char *server;
+        bool is_server_typed; /* else it is the environment's, or the default */
         const char *author;
         bool is_json;
         bool creates;          /* scn_ctl_open() makes the document if it is not there */
@@ -157,7 +157,10 @@ uint64_t scn_ctl_now_ms(void);
 /* The callback of a command whose answer needs no printing but its success; data: the scn_ctl. */
 void scn_ctl_on_done(struct scn_client *client, const struct scn_answer *answer, void *data);
 /* For people: what was done otherwise than it was asked for. */
-void scn_ctl_print_otherwise(const struct scn_result *result);
+void scn_ctl_print_otherwise(struct scn_slice results);
+void scn_ctl_put_otherwise(struct scn_ctl *ctl, struct scn_slice results);
+/* All that the server says of single ops: the uid of each node added, and what was done otherwise. */
+void scn_ctl_put_results(struct scn_ctl *ctl, struct scn_slice results);
 /* The callback of an edit; data: the scn_ctl. */
 void scn_ctl_on_edited(struct scn_client *client, const struct scn_result *result, void *data);
 
@@ -169,8 +172,8 @@ bool scn_ctl_read_uid(struct scn_ctl *ctl, const char *what, const char *text, s
 bool scn_ctl_read_number(struct scn_ctl *ctl, const char *what, const char *text, uint64_t max, uint64_t *number_out);
 /* Numbers with commas. */
 bool scn_ctl_read_floats(struct scn_ctl *ctl, const char *what, const char *text, uint32_t count, float *floats_out);
-/* That of --mask. */
-bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t *mask_out);
+/* That of --mask: channels that are among these. */
+bool scn_ctl_read_mask(struct scn_ctl *ctl, const char *text, uint32_t among, uint32_t *mask_out);
 /* Prints the names of a mask's channels, with this between them. */
 void scn_ctl_print_mask(uint32_t mask, const char *between);
 /* Nodes from a command's second argument on; owned by the caller; NULL: that failed, and was said. */

@@ -175,7 +175,7 @@ int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         const char *node = arguments->options[SCN_CTL_OPTION_node];
         const char *mask = arguments->options[SCN_CTL_OPTION_mask];
         if ((node != NULL && !scn_ctl_read_node(ctl, "--node", node, &diff.options.root)) ||
-                (mask != NULL && !scn_ctl_read_mask(ctl, mask, &diff.options.mask))) {
+                (mask != NULL && !scn_ctl_read_mask(ctl, mask, SCN_MASK_DURABLE, &diff.options.mask))) {
                 return SCN_CTL_USAGE;
         }
         diff.options.from_at = arguments->values[1];

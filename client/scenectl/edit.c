@@ -124,12 +124,13 @@ static void on_added(struct scn_client *client, const struct scn_result *result,
                 scn_json_put_uint(&ctl->json, result->rev);
                 scn_ctl_key(ctl, "uid");
                 scn_ctl_put_uid(ctl, addition->uid);
+                scn_ctl_put_otherwise(ctl, result->results);
                 scn_ctl_end_line(ctl);
         } else {
                 scn_ctl_print("revision %llu  ", (unsigned long long)result->rev);
                 scn_ctl_print_uid(addition->uid);
                 scn_ctl_print("\n");
-                scn_ctl_print_otherwise(result);
+                scn_ctl_print_otherwise(result->results);
         }
         scn_ctl_done(ctl);
 }

@@ -192,8 +192,13 @@ int scn_ctl_run_export(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         const char *path = arguments->values[1];
         char real[PATH_BYTES];
         request.at = arguments->options[SCN_CTL_OPTION_at];
-        if (scn_ctl_is_live(ctl, realpath(path, real) != NULL ? real : path) ||
-                !scn_ctl_open(ctl, arguments->values[0])) {
+        if (scn_ctl_is_live(ctl, realpath(path, real) != NULL ? real : path)) {
+                return ctl->code;
+        }
+        if (!scn_gltf_is_name(path)) {
+                return scn_ctl_misuse(ctl, "FILE: '%s': what is written is glTF: it ends in .gltf or .glb", path);
+        }
+        if (!scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
         const enum scn_error error = scn_client_tree(ctl->client, &request, on_tree, &export);

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MODE_NEW 0600u
+#define MODE_ALL 0666u
+#define MODE_OWNER 0600u
 #define NAME_TEMPLATE ".scn-export-XXXXXX"
 
 SCN_STATIC_ASSERT(SCN_FILE_OUT_PATH_BYTES >= PATH_MAX, "realpath() may need as much");
@@ -70,12 +71,19 @@ static int make_temporary(struct scn_file_out *out)
         return 0;
 }
 
-int scn_file_out_begin(struct scn_file_out *out, const char *path)
+static int begin(struct scn_file_out *out, const char *path, unsigned mode)
 {
         out->fd = -1;
-        out->mode = MODE_NEW;
+        out->mode = mode;
         const int error = resolve_target(out, path);
         return error != 0 ? error : make_temporary(out);
+}
+
+int scn_file_out_begin(struct scn_file_out *out, const char *path)
+{
+        const mode_t mask = umask(0); /* there is no other way to ask for it */
+        (void)umask(mask);
+        return begin(out, path, MODE_ALL & ~(unsigned)mask);
 }
 
 int scn_file_out_begin_over_link(struct scn_file_out *out, const char *path)
@@ -83,9 +91,9 @@ int scn_file_out_begin_over_link(struct scn_file_out *out, const char *path)
         struct stat status;
 
         if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
-                return scn_file_out_begin(out, path);
+                return begin(out, path, MODE_OWNER);
         out->fd = -1;
-        out->mode = MODE_NEW;
+        out->mode = MODE_OWNER;
         if (strlen(path) + sizeof NAME_TEMPLATE > sizeof out->target)
                 return ENAMETOOLONG;
         if (is_system_link(path) || (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))

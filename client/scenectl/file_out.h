@@ -7,7 +7,7 @@
  * is whole and on the disk. Until then, and on any failure, a file of that name is as it was.
  *
  * A target that is a link is followed. What exists and is not a regular file (a device, a folder, a pipe) is refused
- * rather than replaced. A new file is for its owner alone; an old one's mode is kept.
+ * rather than replaced. An old file's mode is kept.
  *
  * All calls return 0 or an errno. */
 
@@ -24,8 +24,9 @@ struct scn_file_out {
         char temporary[SCN_FILE_OUT_PATH_BYTES];
 };
 
+/* A new file is for whom the user's mask leaves it. */
 int scn_file_out_begin(struct scn_file_out *out, const char *path);
-/* The same, but a link to a file, or to nothing, is replaced itself. */
+/* The same, but a link to a file, or to nothing, is replaced itself, and a new file is for its owner alone. */
 int scn_file_out_begin_over_link(struct scn_file_out *out, const char *path);
 int scn_file_out_write(struct scn_file_out *out, const void *bytes, size_t size);
 /* Overwrites bytes already written, near the beginning. */

@@ -545,15 +545,26 @@ static void write_all(struct writer *writer)
                 finish_binary(writer);
 }
 
+/* In letters of either case. */
+static bool ends_in(const char *path, const char *end)
+{
+        const size_t length = strlen(path);
+        const size_t end_length = strlen(end);
+        bool ends = length >= end_length;
+
+        for (size_t i = 0; i < end_length && ends; i++)
+                ends = tolower((unsigned char)path[length - end_length + i]) == end[i];
+        return ends;
+}
+
 enum scn_gltf_format scn_gltf_format_of(const char *path)
 {
-        static const char end[] = ".glb";
-        const size_t length = strlen(path);
-        bool is_binary = length >= sizeof end - 1;
+        return ends_in(path, ".glb") ? SCN_GLTF_BINARY : SCN_GLTF_TEXT;
+}
 
-        for (size_t i = 0; i < sizeof end - 1 && is_binary; i++)
-                is_binary = tolower((unsigned char)path[length - (sizeof end - 1) + i]) == end[i];
-        return is_binary ? SCN_GLTF_BINARY : SCN_GLTF_TEXT;
+bool scn_gltf_is_name(const char *path)
+{
+        return ends_in(path, ".glb") || ends_in(path, ".gltf");
 }
 
 enum scn_gltf_fault scn_gltf_write_file(const struct scn_document *document, scn_node_id top, const char *path,

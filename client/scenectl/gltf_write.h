@@ -33,6 +33,8 @@ enum scn_gltf_format {
 
 /* By the end of its name: ".glb", in any case, is binary. */
 enum scn_gltf_format scn_gltf_format_of(const char *path);
+/* Whether it says that it is glTF: by its end, ".gltf" or ".glb", in any case. */
+bool scn_gltf_is_name(const char *path);
 
 /* Writes `top`, which must be living (asserts), and all beneath it. The file appears under its name whole, or not at
  * all: on a fault a former file of that name is untouched (see file_out.h). The report is init'ed here; its detail

@@ -7,15 +7,29 @@
 #include "protocol/wire/pack.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define STEPS_MAX 1000u /* PROTOCOL: undo */
+
 /* --- undo, redo --- */
+
+static bool read_steps(struct scn_ctl *ctl, const char *text, unsigned long *count_out)
+{
+        char *end;
+        *count_out = strtoul(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != '\0' || *count_out == 0 || *count_out > STEPS_MAX) {
+                (void)scn_ctl_misuse(ctl, "N: '%s' is no whole number from 1 to %u", text, STEPS_MAX);
+                return false;
+        }
+        return true;
+}
 
 static bool read_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments, struct scn_undo *undo)
 {
         const char *step = arguments->options[SCN_CTL_OPTION_step];
-        uint64_t count = 1;
-        if (arguments->values_count > 1 && !scn_ctl_read_number(ctl, "N", arguments->values[1], UINT32_MAX, &count)) {
+        unsigned long count = 1;
+        if (arguments->values_count > 1 && !read_steps(ctl, arguments->values[1], &count)) {
                 return false;
         }
         undo->count = (uint32_t)count;
@@ -24,12 +38,55 @@ static bool read_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         return step == NULL || scn_ctl_read_number(ctl, "--step", step, SCN_REVISION_MAX, &undo->step);
 }
 
-/* The step that cannot be taken back is used up: how to have it all the same. */
-static void on_undone(struct scn_client *client, const struct scn_result *result, void *data)
+static bool is_key(struct scn_slice key, const char *word)
 {
-        struct scn_ctl *ctl = data;
-        scn_ctl_on_edited(client, result, data);
-        if (result->failure != NULL && strcmp(result->failure->code, "superseded") == 0 && !ctl->is_json) {
+        return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
+}
+
+/* How many steps an undo or redo took. */
+static uint32_t count_steps(struct scn_slice summary)
+{
+        struct scn_unpacker unpacker = scn_unpacker_from(summary);
+        for (uint32_t left = summary.data == NULL ? 0 : scn_unpack_map(&unpacker); left > 0; left--) {
+                const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
+                if (is_key(key, "steps")) {
+                        return scn_unpack_array(&unpacker);
+                }
+                (void)scn_unpack_raw(&unpacker);
+                if (unpacker.error != SCN_OK) {
+                        return 0;
+                }
+        }
+        return 0;
+}
+
+struct taking {
+        struct scn_ctl *ctl;
+        const char *command;
+        uint32_t count; /* steps that were asked for */
+        bool is_dry;
+};
+
+/* Fewer steps than asked for: the server says why when the next one is asked for. */
+static void print_shortfall(const struct taking *taking, const struct scn_result *result)
+{
+        const uint32_t taken = count_steps(result->summary);
+        if (result->failure == NULL && taken < taking->count && !taking->ctl->is_json) {
+                scn_ctl_print("note: %u of %u steps: the next one is not there, or cannot be taken; "
+                              "another %s says why\n",
+                        taken, taking->count, taking->command);
+        }
+}
+
+/* The step that cannot be taken back is used up: how to have it all the same. */
+static void on_taken(struct scn_client *client, const struct scn_result *result, void *data)
+{
+        const struct taking *taking = data;
+        struct scn_ctl *ctl = taking->ctl;
+        scn_ctl_on_edited(client, result, ctl);
+        print_shortfall(taking, result);
+        if (result->failure != NULL && strcmp(result->failure->code, "superseded") == 0 && !ctl->is_json &&
+                !taking->is_dry) {
                 (void)fprintf(stderr,
                         "  that step is used up; --step with its number, and --force, undoes it all the same\n");
         }
@@ -41,8 +98,8 @@ int scn_ctl_run_undo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         if (!read_undo(ctl, arguments, &undo) || !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
-        const enum scn_error error =
-                scn_client_undo(ctl->client, &undo, undo.is_dry ? scn_ctl_on_edited : on_undone, ctl);
+        struct taking taking = {ctl, "undo", undo.count, undo.is_dry};
+        const enum scn_error error = scn_client_undo(ctl->client, &undo, on_taken, &taking);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 
@@ -52,7 +109,8 @@ int scn_ctl_run_redo(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         if (!read_undo(ctl, arguments, &undo) || !scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
-        const enum scn_error error = scn_client_redo(ctl->client, &undo, scn_ctl_on_edited, ctl);
+        struct taking taking = {ctl, "redo", undo.count, undo.is_dry};
+        const enum scn_error error = scn_client_redo(ctl->client, &undo, on_taken, &taking);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 
@@ -79,11 +137,6 @@ struct transaction {
         struct scn_slice cause;
         struct scn_slice ops;
 };
-
-static bool is_key(struct scn_slice key, const char *word)
-{
-        return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
-}
 
 static struct transaction read_transaction(struct scn_slice map)
 {

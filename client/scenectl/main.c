@@ -7,6 +7,7 @@
 #include "protocol/base/alloc.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,12 +60,50 @@ static char *unmarked(char *value)
         return value != NULL && value[0] == MARK ? value + 1 : value;
 }
 
+/* --- What is wrong with the command line --- */
+
+/* To people argp says more, and ends the program. */
+static error_t complain(struct scn_ctl *ctl, struct argp_state *state, const char *what, const char *about)
+{
+        char text[256];
+        (void)snprintf(text, sizeof text, "%s%s", what, about);
+        if (ctl->is_json) {
+                (void)scn_ctl_misuse(ctl, "%s", text);
+        } else {
+                argp_error(state, "%s", text);
+        }
+        return EINVAL;
+}
+
+/* Before anything is parsed: whether a wrong command line is complained of in JSON. */
+static bool wants_json(int argc, char **argv)
+{
+        for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+                if (strcmp(argv[i], "--json") == 0) {
+                        return true;
+                }
+        }
+        return false;
+}
+
+/* What argp does not let us say itself, it says to people only. False: it was said, one way or another. */
+static bool parse(struct scn_ctl *ctl, const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+        const unsigned silent = ctl->is_json ? ARGP_NO_ERRS : 0;
+        const error_t error = argp_parse(argp, argc, argv, flags | silent, NULL, input);
+        if (error != 0 && ctl->code == SCN_CTL_OK) {
+                (void)scn_ctl_misuse(ctl, "an option is not known, or lacks its value; see %s --help", argv[0]);
+        }
+        return error == 0;
+}
+
 static error_t parse_global(int key, char *value, struct argp_state *state)
 {
         struct scn_ctl *ctl = state->input;
         switch (key) {
         case KEY_SERVER:
                 ctl->server = unmarked(value);
+                ctl->is_server_typed = true;
                 return 0;
         case KEY_AS:
                 ctl->author = unmarked(value);
@@ -107,13 +146,37 @@ static const char *typed_name(enum scn_ctl_option option)
                                                     : option_rows[option].name;
 }
 
+/* What an option means to one command, where it means more, or something else, than to others. */
+static const struct {
+        const char *command;
+        enum scn_ctl_option option;
+        const char *what;
+} own_meanings[] = {
+        {"watch", SCN_CTL_OPTION_mask,
+                "only these, with commas: structure, name, transform, properties, presence, locks, preview; or world"},
+        {"log", SCN_CTL_OPTION_since, "only what happened after this revision, time or tag"},
+        {"replay", SCN_CTL_OPTION_from, "begin after this revision, time or tag"},
+        {"replay", SCN_CTL_OPTION_to, "end with this revision, time or tag"},
+};
+
+static const char *meaning_of(const struct scn_ctl_command *command, enum scn_ctl_option option)
+{
+        for (size_t i = 0; i < sizeof own_meanings / sizeof own_meanings[0]; i++) {
+                if (own_meanings[i].option == option && strcmp(own_meanings[i].command, command->name) == 0) {
+                        return own_meanings[i].what;
+                }
+        }
+        return option_rows[option].what;
+}
+
 static void list_options(struct parsing *parsing)
 {
         unsigned count = 0;
         for (unsigned i = 0; i < SCN_CTL_OPTION_COUNT; i++) {
                 if ((parsing->command->options >> i & 1) != 0) {
                         parsing->options[count++] = (struct argp_option){typed_name((enum scn_ctl_option)i),
-                                KEY_COMMAND_FIRST + (int)i, option_rows[i].argument, 0, option_rows[i].what, 1};
+                                KEY_COMMAND_FIRST + (int)i, option_rows[i].argument, 0,
+                                meaning_of(parsing->command, (enum scn_ctl_option)i), 1};
                 }
         }
         parsing->options[count] = (struct argp_option){NULL, 0, NULL, 0, NULL, 0};
@@ -139,13 +202,13 @@ static error_t parse_command(int key, char *value, struct argp_state *state)
                 return 0;
         case ARGP_KEY_ARG:
                 if (arguments->values_count >= parsing->command->values_max) {
-                        argp_error(state, "too many arguments, beginning with '%s'", value);
+                        return complain(parsing->ctl, state, "too many arguments, beginning with ", value);
                 }
                 arguments->values[arguments->values_count++] = value;
                 return 0;
         case ARGP_KEY_END:
                 if (arguments->values_count < parsing->command->values_min) {
-                        argp_error(state, "an argument is missing: %s", parsing->command->usage);
+                        return complain(parsing->ctl, state, "an argument is missing: ", parsing->command->usage);
                 }
                 return 0;
         default:
@@ -174,8 +237,7 @@ static int run_command(
         if (parsing.arguments.values == NULL || parsing.arguments.sets == NULL || texts == NULL) {
                 (void)scn_ctl_refuse(ctl, SCN_E_NO_MEMORY);
         } else {
-                (void)argp_parse(&argp, argc, argv, 0, NULL, &parsing);
-                code = command->run(ctl, &parsing.arguments);
+                code = parse(ctl, &argp, argc, argv, 0, &parsing) ? command->run(ctl, &parsing.arguments) : ctl->code;
         }
         scn_free(parsing.arguments.values);
         scn_free(parsing.arguments.sets);
@@ -202,8 +264,7 @@ static error_t parse_main(int key, char *value, struct argp_state *state)
                 state->next = state->argc;
                 return 0;
         case ARGP_KEY_NO_ARGS:
-                argp_error(state, "which command?");
-                return 0;
+                return complain(choice->ctl, state, "which command?", "");
         default:
                 return ARGP_ERR_UNKNOWN;
         }
@@ -241,7 +302,10 @@ static int run(struct scn_ctl *ctl, int argc, char **argv, char **texts_out)
         const struct argp_child children[] = {{&global_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
         const struct argp argp = {NULL, parse_main, "COMMAND ...", help, children, NULL, NULL};
         describe_commands(help);
-        (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
+        ctl->is_json = wants_json(argc, argv);
+        if (!parse(ctl, &argp, argc, argv, ARGP_IN_ORDER, &choice)) {
+                return ctl->code;
+        }
         const struct scn_ctl_command *command = find_command(argv[choice.at]);
         if (command == NULL) {
                 return scn_ctl_misuse(ctl, "there is no command '%s'; see scenectl --help", argv[choice.at]);

@@ -316,7 +316,14 @@ static bool is_time(struct scn_slice key)
         return false;
 }
 
-/* Each value as JSON says it, texts without quotation marks and times as dates. */
+static void print_hex(struct scn_slice bytes)
+{
+        for (uint32_t i = 0; i < bytes.size; i++) {
+                scn_ctl_print("%02x", bytes.data[i]);
+        }
+}
+
+/* Each value as JSON says it, digests and texts without quotation marks and times as dates. */
 void scn_ctl_print_members(struct scn_slice map, const char *separator)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(map);
@@ -339,10 +346,13 @@ void scn_ctl_print_members(struct scn_slice map, const char *separator)
                         scn_ctl_print_time(scn_unpack_uint(&value, UINT64_MAX));
                         continue;
                 }
+                if (key.size == 6 && memcmp(key.data, "digest", 6) == 0) {
+                        print_hex(scn_unpack_bin(&value, UINT32_MAX));
+                        continue;
+                }
                 struct scn_ctl scratch;
                 scn_ctl_init(&scratch);
                 struct body body = {.ctl = &scratch, .unpacker = value};
-                body.is_digest = key.size == 6 && memcmp(key.data, "digest", 6) == 0;
                 put_one(&body);
                 put_levels(&body, 0);
                 scn_ctl_print_text((struct scn_slice){scratch.line.data, (uint32_t)scratch.line.size});

@@ -105,7 +105,7 @@ int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         replay.options.author = replay.author;
         if ((speed != NULL && !read_speed(ctl, speed, &replay.speed)) ||
                 (node != NULL && !scn_ctl_read_node(ctl, "--node", node, &replay.options.root)) ||
-                (mask != NULL && !scn_ctl_read_mask(ctl, mask, &replay.options.mask))) {
+                (mask != NULL && !scn_ctl_read_mask(ctl, mask, SCN_MASK_DURABLE, &replay.options.mask))) {
                 return SCN_CTL_USAGE;
         }
         replay.is_stepwise = arguments->options[SCN_CTL_OPTION_stepwise] != NULL;

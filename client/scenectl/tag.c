@@ -44,13 +44,14 @@ static void on_tag(struct scn_client *client, const struct scn_answer *answer, v
 
 int scn_ctl_run_tag(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
-        const bool lists = arguments->options[SCN_CTL_OPTION_list] != NULL;
+        const bool has_list = arguments->options[SCN_CTL_OPTION_list] != NULL;
         const bool removes = arguments->options[SCN_CTL_OPTION_remove] != NULL;
         const char *name = arguments->values_count > 1 ? arguments->values[1] : NULL;
+        const bool lists = has_list || name == NULL;
         const bool has_revision = arguments->values_count > 2;
         scn_revision revision = 0;
-        if (lists ? name != NULL || removes : name == NULL || (removes && has_revision)) {
-                return scn_ctl_misuse(ctl, "tag DOC NAME [REV], tag DOC --list or tag DOC NAME --remove");
+        if (lists ? name != NULL || removes : removes && has_revision) {
+                return scn_ctl_misuse(ctl, "tag DOC NAME [REV], tag DOC [--list] or tag DOC NAME --remove");
         }
         if (has_revision && !scn_ctl_read_number(ctl, "REV", arguments->values[2], SCN_REVISION_MAX, &revision)) {
                 return SCN_CTL_USAGE;

@@ -178,7 +178,7 @@ int scn_ctl_run_watch(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         const char *since = arguments->options[SCN_CTL_OPTION_since];
         watch.has_since = since != NULL;
         if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, "NODE", arguments->values[1], &watch.root)) ||
-                (mask != NULL && !scn_ctl_read_mask(ctl, mask, &watch.mask)) ||
+                (mask != NULL && !scn_ctl_read_mask(ctl, mask, SCN_MASK_ALL, &watch.mask)) ||
                 (since != NULL && !scn_ctl_read_number(ctl, "--since", since, SCN_REVISION_MAX, &watch.since))) {
                 return SCN_CTL_USAGE;
         }

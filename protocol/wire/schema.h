@@ -185,14 +185,14 @@
         F(m, TEXT, author, M, "whom edits and undo belong to")
 
 #define SCN_FIELDS_OF_applied(F, m)                                                                                    \
-        F(m, UINT, number, M, "of the edit, undo or redo")                                                             \
+        F(m, UINT, number, M, "of the edit, undo, redo or restore")                                                    \
         F(m, UINT, rev, M, "revision made, or judged at if nothing changed")                                           \
         F(m, BOOL, unchanged, O, "nothing changed: no revision was made")                                              \
         F(m, RAW, results, O, "array: what the server chose or changed, by op")                                        \
         F(m, RAW, summary, O, "undo, redo: map of steps, applied, skipped")
 
 #define SCN_FIELDS_OF_refused(F, m)                                                                                    \
-        F(m, UINT, number, M, "of the edit, undo or redo")                                                             \
+        F(m, UINT, number, M, "of the edit, undo, redo or restore")                                                    \
         F(m, TEXT, code, M, "why, as a word")                                                                          \
         F(m, TEXT, text, M, "why, for people")                                                                         \
         F(m, UINT, op, O, "index of the op")                                                                           \
@@ -267,8 +267,8 @@
         X(30, adopt, SERVER, 1, 0, "a document's file that is to become a document here, in parts")                    \
         X(64, welcome, CLIENT, 1, 4096, "answers hello")                                                               \
         X(65, opened, CLIENT, 1, 4096, "answers open")                                                                 \
-        X(66, applied, CLIENT, 1, 0, "an edit, undo or redo is durable")                                               \
-        X(67, refused, CLIENT, 1, 0, "an edit, undo or redo changed nothing")                                          \
+        X(66, applied, CLIENT, 1, 0, "an edit, undo, redo or restore is durable")                                      \
+        X(67, refused, CLIENT, 1, 0, "an edit, undo, redo or restore changed nothing")                                 \
         X(68, failed, CLIENT, 1, 4096, "a request failed, or the connection ends")                                     \
         X(69, delta, CLIENT, 1, 0, "what a view lacks")                                                                \
         X(70, viewed, CLIENT, 1, 64, "answers view")                                                                   \

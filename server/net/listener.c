@@ -91,10 +91,10 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
 }
 
 bool scn_listener_open(struct scn_listener *listener, struct scn_loop *loop, const struct scn_address *address,
-        char problem_out[SCN_PROBLEM_BYTES])
+        const char *held_path, char problem_out[SCN_PROBLEM_BYTES])
 {
         *listener = (struct scn_listener){.loop = loop};
-        if (!scn_socket_listen(address, &listener->socket, problem_out))
+        if (!scn_socket_listen(address, held_path, &listener->socket, problem_out))
                 return false;
         int error = uv_poll_init(&loop->uv, &listener->poll, listener->socket.descriptor);
         if (error != 0) {

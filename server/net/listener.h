@@ -20,9 +20,9 @@ struct scn_listener {
         bool is_paused; /* there was no descriptor even for turning somebody away */
 };
 
-/* False: problem_out says why, and nothing is left to be closed. */
+/* `held_path`: see scn_socket_listen(). False: problem_out says why, and nothing is left to be closed. */
 SCN_NODISCARD bool scn_listener_open(struct scn_listener *listener, struct scn_loop *loop,
-        const struct scn_address *address, char problem_out[SCN_PROBLEM_BYTES]);
+        const struct scn_address *address, const char *held_path, char problem_out[SCN_PROBLEM_BYTES]);
 /* The socket is closed, and its file removed, at once; the handle once the loop has turned. Only once. */
 void scn_listener_close(struct scn_listener *listener);
 /* A descriptor may have become free. */

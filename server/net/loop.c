@@ -322,7 +322,8 @@ static bool open_listeners(
                 return false;
         }
         for (size_t i = 0; i < options->listens_count; i++) {
-                if (!scn_listener_open(&loop->listeners[i], loop, &options->listens[i], problem_out))
+                if (!scn_listener_open(
+                            &loop->listeners[i], loop, &options->listens[i], options->data_path, problem_out))
                         return false;
                 loop->listeners_count++;
                 loop->listeners_open++;

@@ -101,10 +101,19 @@ static socklen_t fill_path(const char *path, union socket_address *filled)
         return sizeof filled->unix_path;
 }
 
+/* Its own lock would be in the daemon's way. */
+static bool is_same_folder(int descriptor, const char *path)
+{
+        struct stat opened, named;
+
+        return path != NULL && fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 &&
+                opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 /* Two daemons that start at the same moment could both find a dead file, and the later remove the socket of the
  * earlier: so whoever looks and binds holds the folder's lock. -1 if there is none to be had; then that risk is taken,
- * for anybody who may read a folder could keep it locked. */
-static int lock_folder_of(const char *path)
+ * for anybody who may read a folder could keep it locked. The folder that is held already needs no other lock. */
+static int lock_folder_of(const char *path, const char *held_path)
 {
         char folder[SCN_ADDRESS_PATH_BYTES];
         const char *slash = strrchr(path, '/');
@@ -115,7 +124,8 @@ static int lock_folder_of(const char *path)
         int descriptor = open(size != 0 ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (descriptor < 0)
                 return -1;
-        for (int i = 0; i < LOCK_TRIES; i++) {
+        const bool is_held = is_same_folder(descriptor, held_path);
+        for (int i = 0; i < LOCK_TRIES && !is_held; i++) {
                 if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
                         return descriptor;
                 if (errno != EWOULDBLOCK && errno != EINTR)
@@ -206,10 +216,10 @@ static bool bind_path(const struct scn_address *address, struct scn_socket *boun
         return true;
 }
 
-static bool listen_unix(
-        const struct scn_address *address, struct scn_socket *listening, char problem_out[SCN_PROBLEM_BYTES])
+static bool listen_unix(const struct scn_address *address, const char *held_path, struct scn_socket *listening,
+        char problem_out[SCN_PROBLEM_BYTES])
 {
-        int lock = lock_folder_of(address->path);
+        int lock = lock_folder_of(address->path, held_path);
         bool is_bound = bind_path(address, listening, problem_out);
 
         if (lock >= 0)
@@ -219,8 +229,8 @@ static bool listen_unix(
 
 /* -------------------------------------------------------------------- both */
 
-bool scn_socket_listen(
-        const struct scn_address *address, struct scn_socket *socket_out, char problem_out[SCN_PROBLEM_BYTES])
+bool scn_socket_listen(const struct scn_address *address, const char *held_path, struct scn_socket *socket_out,
+        char problem_out[SCN_PROBLEM_BYTES])
 {
         struct scn_socket made = {.is_unix = address->kind == SCN_ADDRESS_UNIX};
         int family = made.is_unix ? AF_UNIX : address->kind == SCN_ADDRESS_IP4 ? AF_INET : AF_INET6;
@@ -230,7 +240,7 @@ bool scn_socket_listen(
         if (made.descriptor < 0)
                 return complain(address->text, strerror(errno), problem_out);
         if (made.is_unix) {
-                is_listening = listen_unix(address, &made, problem_out);
+                is_listening = listen_unix(address, held_path, &made, problem_out);
         } else {
                 is_listening = bind_ip(address, &made);
                 if (!is_listening)

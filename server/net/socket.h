@@ -20,9 +20,10 @@ struct scn_socket {
         ino_t inode;
 };
 
-/* Non-blocking, close-on-exec, listening. False: problem_out says why, naming the setting. */
-SCN_NODISCARD bool scn_socket_listen(
-        const struct scn_address *address, struct scn_socket *socket_out, char problem_out[SCN_PROBLEM_BYTES]);
+/* Non-blocking, close-on-exec, listening. `held_path` is a folder that this process has locked for itself, or NULL.
+ * False: problem_out says why, naming the setting. */
+SCN_NODISCARD bool scn_socket_listen(const struct scn_address *address, const char *held_path,
+        struct scn_socket *socket_out, char problem_out[SCN_PROBLEM_BYTES]);
 /* Once closed, does nothing. */
 void scn_socket_close(struct scn_socket *listening);
 

@@ -549,6 +549,74 @@ SCN_TEST(adopt, answers_each_part_of_what_it_has_refused_up_to_the_last)
         finish(&world);
 }
 
+/* A part of request 8 of which no more can be read than, perhaps, that. */
+static void send_unread(struct peer *peer, bool has_request)
+{
+        peer_send_bytes(peer, has_request ? "\xc4\x03\x92\x1e\x08" : "\xc4\x03\x92\x1e\xc0", 5);
+        (void)peer_expect(peer, SCN_MESSAGE_failed);
+}
+
+static void expect_passed_over(struct world *world, struct scn_message *message, bool more)
+{
+        message->as.adopt.more = more;
+        peer_send(&world->bob, message);
+        peer_expect_code(&world->bob, SCN_MESSAGE_failed, "out_of_turn");
+}
+
+static void expect_another(struct world *world, struct scn_message *message)
+{
+        struct scn_message said;
+        cr_assert_not(peer_receive(&world->bob, &said));
+        cr_assert_eq(count_hidden(world), 0);
+        message->as.adopt.request = 9;
+        message->as.adopt.part = (struct scn_slice){world->file, world->size};
+        message->as.adopt.more = false;
+        peer_send(&world->bob, message);
+        cr_assert_eq(expect_placed(&world->bob), 3);
+}
+
+/* The first, one in the middle, the last: it is over, and the next file can come. */
+SCN_TEST(adopt, is_over_with_a_part_that_cannot_be_read)
+{
+        for (int at = 0; at < 3; at++) {
+                for (int has_request = 0; has_request < 2; has_request++) {
+                        struct world world;
+                        begin(&world);
+                        struct scn_message message = first_part(&world, "copy", false);
+                        message.as.adopt.request = 8;
+                        message.as.adopt.part = (struct scn_slice){world.file, 100};
+                        message.as.adopt.more = true;
+                        if (at > 0) {
+                                peer_send(&world.bob, &message);
+                                (void)peer_expect(&world.bob, SCN_MESSAGE_answer);
+                        }
+                        send_unread(&world.bob, has_request);
+                        if (at < 2) {
+                                expect_passed_over(&world, &message, true);
+                                expect_passed_over(&world, &message, false);
+                        }
+                        expect_another(&world, &message);
+                        finish(&world);
+                }
+        }
+}
+
+SCN_TEST(adopt, passes_over_all_of_a_file_that_was_begun_before_the_one_before_was_complete)
+{
+        struct world world;
+        begin(&world);
+        struct scn_message message = send_all_but_the_last(&world, "copy", false);
+        struct scn_message other = first_part(&world, "third", false);
+        other.as.adopt.request = 8;
+        other.as.adopt.part = (struct scn_slice){world.file, 100};
+        expect_passed_over(&world, &other, true);
+        peer_send(&world.bob, &message);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        expect_passed_over(&world, &other, false);
+        expect_another(&world, &other);
+        finish(&world);
+}
+
 SCN_TEST(adopt, takes_from_the_first_part_what_stands_in_all)
 {
         struct world world;

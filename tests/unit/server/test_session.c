@@ -254,123 +254,16 @@ SCN_TEST(session, may_promise_between_a_second_and_an_hour)
         hub_finish(&hub);
 }
 
-static void send_part(struct peer *peer, uint64_t number, const char *key, bool more)
-{
-        const struct scn_op op = scene_set(1, key, scene_integer(1));
-        struct scn_buffer buffer;
-        struct scn_message message;
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, &op, 1);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = number;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-        message.as.edit.more = more;
-        peer_send(peer, &message);
-        scn_buffer_finish(&buffer);
-}
-
-/* Whole or not at all: the last part of an edit must not be done alone. */
-SCN_TEST(session, does_nothing_of_an_edit_of_which_a_part_was_refused)
-{
-        struct hub hub;
-        struct peer ann;
-        struct scn_message message;
-        hub_start(&hub);
-        peer_open(&ann, &hub, 1, "ann", "test");
-        send_part(&ann, 1, "a", true);
-        send_part(&ann, 2, "b", true);
-        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
-        send_part(&ann, 2, "c", false);
-        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
-        send_part(&ann, 1, "d", false);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
-        /* An undo drops what had more to come, also under the number that was meant for it. */
-        send_part(&ann, 2, "e", true);
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = 2;
-        peer_send(&ann, &message);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
-        send_part(&ann, 3, "f", true);
-        send_part(&ann, 3, "g", false);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 3);
-        const struct scn_document *document = hub.server->rooms->document;
-        cr_assert_eq(scn_document_node(document, 1).properties_count, 2, "f and g, and nothing else");
-        peer_close(&ann);
-        hub_finish(&hub);
-}
-
-/* The first part cannot be read: that others would follow it is not known, but they do. */
-SCN_TEST(session, answers_each_part_behind_one_that_cannot_be_read)
-{
-        struct hub hub;
-        struct peer ann;
-        hub_start(&hub);
-        peer_open(&ann, &hub, 1, "ann", "test");
-        peer_send_bytes(&ann, "\xc4\x03\x92\x03\x01", 5);
-        peer_expect_code(&ann, SCN_MESSAGE_refused, "missing_field");
-        send_part(&ann, 1, "a", true);
-        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
-        send_part(&ann, 1, "b", true);
-        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
-        send_part(&ann, 1, "c", false);
-        peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
-        send_part(&ann, 2, "d", true);
-        send_part(&ann, 2, "e", false);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
-        const struct scn_document *document = hub.server->rooms->document;
-        cr_assert_eq(scn_document_node(document, 1).properties_count, 2, "d and e, and nothing else");
-        peer_close(&ann);
-        hub_finish(&hub);
-}
-
-/* What one does next must be what the refusal says. */
-SCN_TEST(session, says_of_a_refused_edit_that_is_sent_again_which_number_is_free)
-{
-        struct hub hub;
-        struct peer ann;
-        hub_start(&hub);
-        peer_open(&ann, &hub, 1, "ann", "test");
-        peer_send_bytes(&ann, "\xc4\x03\x92\x03\x01", 5);
-        peer_expect_code(&ann, SCN_MESSAGE_refused, "missing_field");
-        send_part(&ann, 1, "a", false);
-        peer_expect_text(
-                &ann, SCN_MESSAGE_refused, "number 1: it was refused, and so are its further parts: the next one is 2");
-        send_part(&ann, 2, "a", false);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
-        peer_close(&ann);
-        hub_finish(&hub);
-}
-
-SCN_TEST(session, says_of_parts_that_another_edit_came_between_what_to_send_again)
-{
-        struct hub hub;
-        struct peer ann;
-        hub_start(&hub);
-        peer_open(&ann, &hub, 1, "ann", "test");
-        send_part(&ann, 1, "a", false);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
-        send_part(&ann, 2, "b", true);
-        send_part(&ann, 1, "a", false);
-        peer_expect_text(&ann, SCN_MESSAGE_refused, "number 1: parts of number 2 were missing: send all of both again");
-        send_part(&ann, 1, "a", false);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
-        send_part(&ann, 2, "b", true);
-        send_part(&ann, 2, "c", false);
-        cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
-        peer_close(&ann);
-        hub_finish(&hub);
-}
-
 SCN_TEST(session, says_which_number_comes_next)
 {
         struct hub hub;
         struct peer ann;
         hub_start(&hub);
         peer_open(&ann, &hub, 1, "ann", "test");
-        send_part(&ann, 5, "a", false);
+        const struct scn_op op = scene_set(1, "a", scene_integer(1));
+        peer_edit_as(&ann, 5, &op, 1);
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
-        send_part(&ann, 9, "b", false);
+        peer_edit_as(&ann, 9, &op, 1);
         const struct scn_message gap = peer_expect(&ann, SCN_MESSAGE_refused);
         cr_assert(is_text(gap.as.refused.text, "number 9: the next one is 6"));
         cr_assert_eq(gap.as.refused.op, SCN_ABSENT);

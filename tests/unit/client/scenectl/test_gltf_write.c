@@ -228,11 +228,12 @@ SCN_TEST(gltf_write, keeps_a_files_mode_and_follows_a_link)
         char other[96];
 
         gltf_enter_folder("a.gltf");
-        (void)umask(0);
+        (void)umask(0027);
         cr_assert_eq(gltf_write_it(document, &report), SCN_GLTF_OK);
         cr_assert_eq(stat(gltf_path, &status), 0);
-        cr_expect_eq(status.st_mode & 0777, 0600);
-        cr_assert_eq(chmod(gltf_path, 0640), 0);
+        cr_expect_eq(status.st_mode & 0777, 0640);
+        cr_expect_eq(umask(0), 0027, "it stays as it was");
+        cr_assert_eq(chmod(gltf_path, 0604), 0);
         (void)snprintf(other, sizeof other, "%s/link.gltf", gltf_folder);
         cr_assert_eq(symlink("a.gltf", other), 0);
         (void)scene_new(document, 1, 10, "new");
@@ -240,7 +241,7 @@ SCN_TEST(gltf_write, keeps_a_files_mode_and_follows_a_link)
         cr_assert_eq(lstat(other, &status), 0);
         cr_expect(S_ISLNK(status.st_mode));
         cr_assert_eq(stat(gltf_path, &status), 0);
-        cr_expect_eq(status.st_mode & 0777, 0640);
+        cr_expect_eq(status.st_mode & 0777, 0604);
         cr_expect_not_null(strstr(gltf_read_content(), "\"new\""));
         cr_assert_eq(unlink(other), 0);
         gltf_leave_folder();

@@ -57,7 +57,7 @@ SCN_TEST(descriptors, turn_somebody_away_when_there_are_none)
         cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64}), 0);
         cr_assert(scn_descriptors_init(&descriptors, problem));
         cr_assert_null(scn_address_parse("127.0.0.1:0", &address));
-        cr_assert(scn_socket_listen(&address, &listening, problem), "%s", problem);
+        cr_assert(scn_socket_listen(&address, NULL, &listening, problem), "%s", problem);
         int peer = scn_daemon_connect((uint16_t)strtoul(strchr(listening.text, ':') + 1, NULL, 10));
         int last = take_all();
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE /* setenv, truncate under -std=c11 */
+
+/* What scenectl says of a wrong command line, of what it does not do, and of what was done otherwise. */
+
+#include "tests/lib/serve.h"
+#include "tests/lib/test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 16
+
+struct stage {
+        struct serve serve;
+        struct scn_daemon tool;
+        char *output; /* of the last command, owned */
+};
+
+static void set_up(struct stage *stage)
+{
+        char address[SERVE_ADDRESS_BYTES];
+        stage->output = NULL;
+        serve_begin(&stage->serve);
+        scn_daemon_init(&stage->tool);
+        serve_address(&stage->serve, SERVE_UNIX, address);
+        cr_assert_eq(setenv("SCENED_SERVER", address, 1), 0);
+}
+
+static void tear_down(struct stage *stage)
+{
+        scn_free(stage->output);
+        scn_daemon_finish(&stage->tool);
+        serve_finish(&stage->serve);
+}
+
+/* Runs it as ann to its end, which must be this; gives what it printed. */
+static const char *run(struct stage *stage, int code, ...)
+{
+        const char *arguments[ARGUMENTS_MAX] = {"--as", "ann"};
+        size_t count = 2;
+        const char *argument;
+        va_list list;
+        va_start(list, code);
+        while ((argument = va_arg(list, const char *)) != NULL) {
+                cr_assert_lt(count, (size_t)ARGUMENTS_MAX - 1);
+                arguments[count++] = argument;
+        }
+        va_end(list);
+        (void)truncate(stage->tool.log_path, 0);
+        scn_daemon_start(&stage->tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+        const int got = scn_daemon_wait(&stage->tool);
+        scn_free(stage->output);
+        stage->output = scn_daemon_log(&stage->tool);
+        cr_assert_eq(got, code, "exit %d, not %d: %s", got, code, stage->output);
+        return stage->output;
+}
+
+static void expect_part(const char *output, const char *part)
+{
+        cr_assert_not_null(strstr(output, part), "%s: has no %s", output, part);
+}
+
+static void expect_no_part(const char *output, const char *part)
+{
+        cr_assert_null(strstr(output, part), "%s: has %s", output, part);
+}
+
+SCN_TEST_WITH(scenectl_words, complains_in_json_of_any_wrong_command_line, .timeout = 60)
+{
+        static const char *const cases[][4] = {
+                {"ls", "--bogus"},
+                {"ls", "a"},
+                {"get"},
+                {"ls", "--server"},
+                {"nonsense"},
+                {"undo", "isle", "x"},
+                {NULL},
+        };
+        struct stage stage;
+        set_up(&stage);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                const char *output = run(&stage, 2, "--json", cases[i][0], cases[i][1], cases[i][2], NULL);
+                expect_part(output, "{\"error\":\"usage\",\"message\":\"");
+                cr_assert_eq(strchr(output, '\n'), output + strlen(output) - 1, "more than a line: %s", output);
+        }
+        expect_part(run(&stage, 2, "ls", "--bogus", NULL), "unrecognized option '--bogus'");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, names_a_wrong_or_deaf_server_as_it_was_given, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        expect_part(run(&stage, 2, "ping", "--server", "bogus", NULL), "--server: 'bogus' is no address");
+        expect_part(run(&stage, 3, "ping", "--server", "[::1]:1", NULL), "[::1]:1: ");
+        expect_part(run(&stage, 3, "ping", "--server", "127.0.0.1:1", NULL), " 127.0.0.1:1: ");
+        cr_assert_eq(setenv("SCENED_SERVER", "bogus", 1), 0);
+        expect_part(run(&stage, 2, "ping", NULL), "SCENED_SERVER: 'bogus' is no address");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, takes_steps_in_a_number_that_is_one_and_says_when_there_were_fewer, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        (void)run(&stage, 0, "create", "isle", NULL);
+        (void)run(&stage, 0, "add", "isle", "/", "Boat", NULL);
+        expect_part(run(&stage, 2, "undo", "isle", "0", NULL), "'0' is no whole number from 1 to 1000");
+        expect_part(run(&stage, 2, "redo", "isle", "0", NULL), "'0' is no whole number");
+        expect_part(run(&stage, 2, "undo", "isle", "1001", NULL), "'1001' is no whole number");
+        expect_part(run(&stage, 0, "undo", "isle", "1000", NULL), "note: 1 of 1000 steps: ");
+        expect_part(run(&stage, 0, "redo", "isle", "2", NULL), "note: 1 of 2 steps: ");
+        expect_no_part(run(&stage, 0, "undo", "isle", NULL), "note");
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, exports_nothing_but_gltf, .timeout = 60)
+{
+        struct stage stage;
+        char path[SERVE_ADDRESS_BYTES];
+        set_up(&stage);
+        (void)run(&stage, 0, "create", "isle", NULL);
+        (void)snprintf(path, sizeof path, "%s/x.obj", stage.tool.folder);
+        expect_part(run(&stage, 2, "export", "isle", path, NULL), "it ends in .gltf or .glb");
+        cr_assert_eq(access(path, F_OK), -1);
+        (void)snprintf(path, sizeof path, "%s/x.GLTF", stage.tool.folder);
+        (void)run(&stage, 0, "export", "isle", path, NULL);
+        cr_assert_eq(unlink(path), 0);
+        tear_down(&stage);
+}
+
+static void write_edit(const char *path, const char *rotation)
+{
+        FILE *file = fopen(path, "w");
+        cr_assert_not_null(file);
+        (void)fprintf(file,
+                "{\"ops\":[{\"op\":\"add\",\"parent\":\"/\",\"name\":\"Lamp\"},"
+                "{\"op\":\"transform\",\"node\":\"/Boat\",\"r\":[%s]}]}\n",
+                rotation);
+        cr_assert_eq(fclose(file), 0);
+}
+
+SCN_TEST_WITH(scenectl_words, says_the_uids_of_what_was_added_and_what_was_done_otherwise, .timeout = 60)
+{
+#define BOAT "11111111-1111-4111-8111-111111111111"
+        struct stage stage;
+        char path[SERVE_ADDRESS_BYTES];
+        set_up(&stage);
+        (void)run(&stage, 0, "create", "isle", NULL);
+        expect_part(run(&stage, 0, "add", "isle", "/", "Boat", "--uid", BOAT, "--rotation", "0,0,0,2", NULL),
+                "note: the rotation was normalised\n");
+        (void)snprintf(path, sizeof path, "%s/edits", stage.tool.folder);
+        write_edit(path, "0,3,0,0");
+        expect_part(run(&stage, 0, "apply", "isle", path, NULL), "revision 2\nnote: the rotation was normalised\n");
+        write_edit(path, "3,0,0,0");
+        const char *output = run(&stage, 0, "--json", "apply", "isle", path, NULL);
+        expect_part(output, "{\"rev\":3,\"results\":[{\"op\":0,\"uid\":\"");
+        expect_part(output, "{\"op\":1,\"uid\":\"" BOAT "\",\"otherwise\":[\"normalised\"]}]}\n");
+        cr_assert_eq(unlink(path), 0);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, offers_each_command_what_it_can_do, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        (void)run(&stage, 0, "create", "isle", NULL);
+        (void)run(&stage, 0, "add", "isle", "/", "Boat", NULL);
+        expect_no_part(run(&stage, 0, "log", "--help", NULL), "replay");
+        expect_no_part(run(&stage, 0, "undo", "--help", NULL), "undo: ");
+        expect_no_part(run(&stage, 0, "diff", "--help", NULL), "presence");
+        expect_part(run(&stage, 0, "watch", "--help", NULL), "presence");
+        expect_part(run(&stage, 2, "diff", "isle", "0", "1", "--mask", "presence", NULL), "'presence' is no channel");
+        expect_part(run(&stage, 2, "replay", "isle", "--mask", "world", NULL), "'world' is no channel");
+        (void)run(&stage, 0, "tag", "isle", "first", "1", NULL);
+        expect_part(run(&stage, 0, "tag", "isle", NULL), "name: first, rev: 1, time: ");
+        expect_no_part(run(&stage, 0, "verify", "isle", NULL), "\"");
+        tear_down(&stage);
+}
