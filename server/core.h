@@ -45,6 +45,10 @@
 #define SCN_INPUT_PATIENCE_MS 10000u /* at that limit, for one session to complete what it has begun */
 #define SCN_SNAPSHOT_IDLE_MS 10000u  /* so long a snapshot waits for who joins next */
 #define SCN_TURN_BYTES_MAX (4u << 20)
+/* What one session's questions, and all edits of a room, may take of a turn before others come; the one that passes it
+ * is finished. A path may cost some tens of milliseconds. */
+#define SCN_SHARE_MS 5u
+#define SCN_TURN_MS 20u
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
 #define SCN_CHECKPOINT_JOBS_MAX 1u
 #define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
@@ -134,6 +138,9 @@ struct scn_session {
         bool may_send;        /* had drained then: its views get their deltas */
         bool is_behind;       /* had not: they get one merged delta when it has */
         bool is_asking;       /* something at the head of the inbox waits for a job */
+        bool is_resting;      /* it has had its share of this turn: what is left in the inbox waits for the next */
+        uint64_t share_turn;  /* the turn in which ... */
+        uint64_t share_ms;    /* ... so much of the share is used */
         bool has_repeat;      /* the edit at the head has a number that came before: its stored answer is wanted ... */
         bool has_no_more_input;
         bool has_stopped_reading;
@@ -292,9 +299,11 @@ struct scn_server {
         uint64_t purge_at_ms;     /* when the trash is looked through */
         size_t output_bytes;      /* of all that is encoded and not sent, shared bytes counted once */
         bool has_starved;         /* a session waits for that to become less */
-        uint64_t starved_at;      /* number of the session to begin with then */
-        size_t past_bytes;        /* of all rooms' documents of the past */
-        size_t input_bytes;       /* of all sessions */
+        bool has_resting;         /* a session waits for the next turn */
+        uint64_t turns_count;
+        uint64_t starved_at; /* number of the session to begin with then */
+        size_t past_bytes;   /* of all rooms' documents of the past */
+        size_t input_bytes;  /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
         uint64_t completing_since_ms;

@@ -195,8 +195,24 @@ bool scn_server_is_claimed(const struct scn_server *server, struct scn_slice nam
         return claim != NULL;
 }
 
+static void wake_resting(struct scn_server *server)
+{
+        server->turns_count++;
+        if (!server->has_resting) {
+                return;
+        }
+        server->has_resting = false;
+        for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
+                if (session->is_resting) {
+                        session->is_resting = false;
+                        scn_session_pump(session);
+                }
+        }
+}
+
 void scn_server_turn(struct scn_server *server)
 {
+        wake_resting(server);
         serve_starved(server);
         scn_adopt_turn(server);
         struct scn_room *next = NULL;
@@ -213,7 +229,7 @@ void scn_server_turn(struct scn_server *server)
 
 uint64_t scn_server_due_ms(const struct scn_server *server)
 {
-        uint64_t due_ms = UINT64_MAX;
+        uint64_t due_ms = server->has_resting ? 0 : UINT64_MAX;
         for (const struct scn_room *room = server->rooms; room != NULL; room = room->next) {
                 const uint64_t live_ms = scn_live_due_ms(room);
                 const bool waits = room->views_due_ms != 0 && scn_room_is_settled(room);

@@ -609,10 +609,23 @@ static bool handle(struct scn_session *session, const struct scn_message *messag
         return is_done;
 }
 
+/* Whoever asks much at once does not keep the others waiting. */
+static void note_share(struct scn_session *session, uint64_t began_ms)
+{
+        struct scn_server *server = session->server;
+        if (session->share_turn != server->turns_count) {
+                session->share_turn = server->turns_count;
+                session->share_ms = 0;
+        }
+        session->share_ms += scn_server_now_ms(server) - began_ms;
+        session->is_resting = session->share_ms >= SCN_SHARE_MS;
+        server->has_resting = server->has_resting || session->is_resting;
+}
+
 static void pump(struct scn_session *session)
 {
         while (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL && !session->is_asking &&
-                scn_session_has_room(session)) {
+                !session->is_resting && scn_session_has_room(session)) {
                 struct scn_queued *head = session->inbox_first;
                 struct scn_message message;
                 struct scn_message_fault fault;
@@ -623,6 +636,7 @@ static void pump(struct scn_session *session)
                 if (head->waits_for_turn) {
                         return;
                 }
+                const uint64_t began_ms = scn_server_now_ms(session->server);
                 const enum scn_error error =
                         scn_message_decode(payload_of(head), SCN_RECEIVER_SERVER, &message, &fault);
                 if (error != SCN_OK) {
@@ -634,6 +648,7 @@ static void pump(struct scn_session *session)
                 }
                 if (session->state != SCN_SESSION_ENDED) {
                         scn_session_pop(session);
+                        note_share(session, began_ms);
                 }
         }
 }
@@ -647,5 +662,6 @@ void scn_session_pump(struct scn_session *session)
 /* Edits wait at the head of the inbox, so what stands there while nothing is asked is one, or waits like one. */
 const struct scn_queued *scn_session_edit(const struct scn_session *session)
 {
-        return session->state == SCN_SESSION_OPEN && !session->is_asking ? session->inbox_first : NULL;
+        const bool is_waiting = session->is_asking || session->is_resting;
+        return session->state == SCN_SESSION_OPEN && !is_waiting ? session->inbox_first : NULL;
 }

@@ -453,6 +453,7 @@ static void go_on_with(struct scn_room *room, struct scn_session *session)
 /* Round robin, one edit a session and round, until nobody has one or the turn is full. */
 static void fill_batch(struct scn_room *room, struct scn_batch *batch)
 {
+        const uint64_t until_ms = scn_server_now_ms(room->server) + SCN_TURN_MS;
         bool has_taken = true;
         take_prepared(room, batch);
         while (has_taken) {
@@ -460,7 +461,8 @@ static void fill_batch(struct scn_room *room, struct scn_batch *batch)
                 struct scn_session *next = NULL;
                 for (struct scn_session *session = room->ready_first; session != NULL; session = next) {
                         next = session->ready_next;
-                        if (batch->entries_count >= SCN_TURN_EDITS_MAX || batch->bytes_taken >= SCN_TURN_BYTES_MAX) {
+                        if (batch->entries_count >= SCN_TURN_EDITS_MAX || batch->bytes_taken >= SCN_TURN_BYTES_MAX ||
+                                scn_server_now_ms(room->server) >= until_ms) {
                                 go_on_with(room, session);
                                 return;
                         }

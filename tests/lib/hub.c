@@ -23,7 +23,9 @@ static uint64_t utc_us(void *data)
 
 static uint64_t monotonic_ms(void *data)
 {
-        return ((struct hub *)data)->monotonic_ms;
+        struct hub *hub = data;
+        hub->monotonic_ms += hub->ms_a_look;
+        return hub->monotonic_ms;
 }
 
 static void fill_random(void *data, uint8_t *bytes, size_t size)

@@ -17,6 +17,7 @@ struct hub {
         char path[64]; /* of the data directory; removed at the end */
         uint64_t utc_us;
         uint64_t monotonic_ms;
+        uint64_t ms_a_look; /* so much goes by whenever somebody looks at the clock; 0: it stands still */
         uint64_t random;
         struct scn_limits limits; /* from the next start on */
         struct scn_job *jobs[HUB_JOBS_MAX];

@@ -315,3 +315,76 @@ SCN_TEST(session, says_which_request_was_too_large)
         peer_close(&ann);
         hub_finish(&hub);
 }
+
+/* --- Shares --- */
+
+static void ping(struct peer *peer, uint64_t request)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_ping);
+        message.as.ping.request = request;
+        peer_send(peer, &message);
+}
+
+SCN_TEST(session, that_asks_much_at_once_waits_for_others_when_it_has_had_its_share_of_a_turn)
+{
+        enum {
+                PINGS = 4 * SCN_SHARE_MS
+        };
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        scn_server_turn(hub.server);
+        hub.ms_a_look = 1;
+        for (uint32_t i = 0; i < PINGS; i++) {
+                ping(&ann, 100 + i);
+        }
+        cr_assert(ann.session->is_resting);
+        cr_assert_not_null(ann.session->inbox_first);
+        cr_assert_eq(scn_server_due_ms(hub.server), 0, "it goes on as soon as it can");
+        ping(&bob, 7);
+        cr_assert_null(bob.session->inbox_first, "he is answered before her");
+        uint32_t turns = 0;
+        for (; ann.session->inbox_first != NULL && turns < PINGS; turns++) {
+                scn_server_turn(hub.server);
+        }
+        cr_assert(turns >= 3 && turns < PINGS, "%u turns", turns);
+        hub.ms_a_look = 0;
+        for (uint32_t i = 0; i < PINGS; i++) {
+                cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_answer).as.answer.request, 100 + i, "and in order");
+        }
+        cr_assert_eq(peer_expect(&bob, SCN_MESSAGE_answer).as.answer.request, 7);
+        scn_server_turn(hub.server);
+        cr_assert_neq(scn_server_due_ms(hub.server), 0);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, edits_of_a_room_take_a_turn_that_ends_after_its_time)
+{
+        enum {
+                EDITS = 3 * SCN_TURN_MS
+        };
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < EDITS; i++) {
+                const struct scn_op op = scene_add(1, 50 + i, "node");
+                peer_edit(&ann, &op, 1);
+        }
+        hub.ms_a_look = 1;
+        (void)hub_step(&hub);
+        hub.ms_a_look = 0;
+        const scn_revision first = hub.server->rooms->durable;
+        cr_assert(first > 0 && first <= SCN_TURN_MS, "%llu in the first turn", (unsigned long long)first);
+        for (uint32_t i = 0; i < EDITS; i++) {
+                cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, i + 1);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
