@@ -5,6 +5,8 @@
 
 #include "protocol/scene/apply.h"
 
+#include <string.h>
+
 static enum scn_error apply_kind(struct scn_apply *apply)
 {
         switch (apply->op->kind) {
@@ -109,6 +111,30 @@ static void commit(struct scn_document *document, struct scn_changes *changes, s
         document->newest = changes;
 }
 
+static void quote(struct scn_buffer *quoted, struct scn_slice *slice)
+{
+        if (slice->data != NULL && slice->size > 0) {
+                const size_t at = quoted->size;
+                memcpy(quoted->data + at, slice->data, slice->size);
+                quoted->size += slice->size;
+                slice->data = quoted->data + at;
+        }
+}
+
+/* What a refusal says of the document may be of what is about to be taken back: of a node that an undo has just
+ * restored, say. Without memory it is left out. */
+static void keep_quoted(struct scn_document *document, struct scn_refusal *refusal)
+{
+        const size_t size = (size_t)refusal->key.size + refusal->value.size;
+        scn_buffer_reset(&document->quoted);
+        if (size > 0 && scn_buffer_reserve(&document->quoted, size) != SCN_OK) {
+                refusal->key = refusal->value = (struct scn_slice){NULL, 0};
+                return;
+        }
+        quote(&document->quoted, &refusal->key);
+        quote(&document->quoted, &refusal->value);
+}
+
 enum scn_error scn_document_apply(struct scn_document *document, const struct scn_edit *edit,
         struct scn_changes **changes_out, struct scn_refusal *refusal_out)
 {
@@ -136,6 +162,7 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
                 error = apply_ops(&apply);
         }
         if (error != SCN_OK) {
+                keep_quoted(document, refusal_out);
                 scn_changes_roll_back(document, changes);
                 scn_changes_release(document, changes);
                 return error;

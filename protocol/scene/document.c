@@ -97,6 +97,7 @@ enum scn_error scn_document_create_empty(const struct scn_document_options *opti
         scn_index_map_init(&document->by_uid, document, hash_of_uid_ref, has_uid);
         scn_index_map_init(&document->by_client, document, hash_of_client_ref, has_client);
         scn_buffer_init(&document->scratch, SCRATCH_BYTES_MAX);
+        scn_buffer_init(&document->quoted, SCRATCH_BYTES_MAX);
         document->hierarchy = scn_hierarchy_create();
         document->observable = scn_observable_create();
         const bool has_clients = scn_grow(
@@ -195,6 +196,7 @@ void scn_document_destroy(struct scn_document *document)
         scn_free(document->clients);
         scn_free(document->past);
         scn_buffer_finish(&document->scratch);
+        scn_buffer_finish(&document->quoted);
         scn_hierarchy_destroy(document->hierarchy);
         scn_observable_destroy(document->observable);
         scn_free(document);

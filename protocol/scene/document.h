@@ -66,7 +66,8 @@ uint32_t scn_document_past_count(const struct scn_document *document);
  *
  * `edit` is borrowed for the call. On success *changes_out holds the change records (count 0 and the present
  * revision if nothing changed: then no trace is left); the caller ends it with take_back or settle, NULL never.
- * On failure *refusal_out says why, and the document is as before, to the last bit that anybody can see.
+ * On failure *refusal_out says why, and the document is as before, to the last bit that anybody can see. Its key and
+ * value are the document's until the next call.
  * Errors: all of <scn/error.h> up to SCN_E_TOO_MANY_REVISIONS, and SCN_E_BAD_PATH.
  * Must not be called from an observer (asserts). */
 SCN_NODISCARD enum scn_error scn_document_apply(struct scn_document *document, const struct scn_edit *edit,

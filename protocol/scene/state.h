@@ -186,6 +186,7 @@ struct scn_document {
         struct scn_changes *spare; /* ended ones kept for reuse, a short list */
         uint32_t spare_count;
         struct scn_buffer scratch; /* canonical values on their way in */
+        struct scn_buffer quoted;  /* what the last refusal says of the document */
 };
 
 static inline struct scn_node *scn_node_at(const struct scn_document *document, uint32_t slot)

@@ -519,6 +519,25 @@ SCN_TEST(undo, redo_puts_the_writer_back_where_a_node_has_the_place_already)
         }
 }
 
+/* The node was restored by the same undo, and goes again with it. */
+SCN_TEST(undo, refused_for_what_others_wrote_to_a_node_that_it_has_brought_back_names_it)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        (void)edit_in(&ann, 5, scene_add(1, 77, "more"));
+        (void)edit(&ben, scene_set(4, "colour", scene_integer(3)));
+        (void)edit_in(&ann, 5, scene_remove(4));
+        send_undo(&ann, (struct wish){0});
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_refused);
+        const struct scn_slice text = message.as.refused.text;
+        static const char wanted[] = "property colour: others have written it since";
+        cr_assert(text.size >= sizeof wanted - 1 && memcmp(text.data, wanted, sizeof wanted - 1) == 0, "%.*s",
+                (int)text.size, (const char *)text.data);
+        close_two(&hub, &ann, &ben);
+}
+
 SCN_TEST(undo, sees_a_new_step_where_the_group_changes_or_was_closed)
 {
         struct hub hub;
