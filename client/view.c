@@ -529,6 +529,12 @@ static void copy_replay(struct scn_view *view, struct scn_told *told)
         }
 }
 
+static void note_epoch(struct scn_view *view)
+{
+        view->has_epoch = true;
+        memcpy(view->epoch, view->client->epoch, sizeof view->epoch);
+}
+
 /* In the history that the server is in now, which may have begun meanwhile: what was accepted in another one and is not
  * here yet is lost. */
 void scn_view_resume(struct scn_view *view)
@@ -536,8 +542,7 @@ void scn_view_resume(struct scn_view *view)
         struct scn_client *client = view->client;
         struct scn_task *task;
         view->mirror.history = client->history;
-        view->has_epoch = true;
-        memcpy(view->epoch, client->epoch, sizeof view->epoch);
+        note_epoch(view);
         TAILQ_FOREACH(task, &client->accepted, link)
         {
                 scn_client_settle(client, task);
@@ -577,8 +582,7 @@ void scn_view_take_delta(struct scn_view *view, const struct scn_message_delta *
                 doubt(view, error);
         } else if (!delta->more) {
                 view->is_doubted = false;
-                view->has_epoch = true;
-                memcpy(view->epoch, client->epoch, sizeof view->epoch);
+                note_epoch(view);
                 if (!view->is_continued) {
                         tell(view, &told);
                 }

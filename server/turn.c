@@ -403,8 +403,9 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 return false;
         }
         /* Only reading goes while the file cannot even list the epoch, or the disk is down to its reserve. */
-        struct scn_storage_fault fault = {.text = ""};
-        if (scn_server_check_reserve(batch->room->server, &fault) != SCN_OK || !batch->room->has_epoch) {
+        if (!batch->room->has_epoch || batch->room->server->is_low) {
+                struct scn_storage_fault fault = {.text = ""};
+                (void)!scn_server_check_reserve(batch->room->server, &fault);
                 scn_session_use_number(session, number);
                 scn_session_drop_staged(session);
                 refuse_now(session, number, SCN_E_STORAGE_FULL, fault.text[0] != '\0' ? fault.text : NULL);

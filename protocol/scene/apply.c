@@ -5,8 +5,6 @@
 
 #include "protocol/scene/apply.h"
 
-#include <string.h>
-
 static enum scn_error apply_kind(struct scn_apply *apply)
 {
         switch (apply->op->kind) {
@@ -111,12 +109,11 @@ static void commit(struct scn_document *document, struct scn_changes *changes, s
         document->newest = changes;
 }
 
+/* There is room for it. */
 static void quote(struct scn_buffer *quoted, struct scn_slice *slice)
 {
-        if (slice->data != NULL && slice->size > 0) {
-                const size_t at = quoted->size;
-                memcpy(quoted->data + at, slice->data, slice->size);
-                quoted->size += slice->size;
+        const size_t at = quoted->size;
+        if (slice->size > 0 && scn_buffer_append(quoted, slice->data, slice->size) == SCN_OK) {
                 slice->data = quoted->data + at;
         }
 }
