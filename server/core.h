@@ -320,6 +320,9 @@ void scn_server_log_fault(const struct scn_server *server, struct scn_slice name
         enum scn_error error, const struct scn_storage_fault *fault, const struct scn_storage_fault *damaged);
 /* SCN_E_STORAGE_FULL, and the fault's text, while less of the disk is free than the reserve. */
 SCN_NODISCARD enum scn_error scn_server_check_reserve(const struct scn_server *server, struct scn_storage_fault *fault);
+/* So much is going to be committed. Between two looks at the disk: where what was written may have reached the reserve
+ * nothing more is taken until the next look, which comes at once. */
+void scn_server_spend(struct scn_server *server, uint64_t bytes);
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
 /* NULL: it is gone. */
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);

@@ -389,6 +389,14 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
                 const struct scn_slice action = text_of(actions[i]);
                 if (action.size == message->action.size &&
                         memcmp(action.data, message->action.data, action.size) == 0) {
+                        struct scn_storage_fault fault;
+                        const enum scn_error error =
+                                i == 0 ? scn_server_check_reserve(session->server, &fault) : SCN_OK;
+                        if (error != SCN_OK) {
+                                scn_session_fail(session, message->request, error, fault.text);
+                                return;
+                        }
+                        scn_server_spend(session->server, 0);
                         submit_manage(session, message->request, (enum manage_action)(MANAGE_CREATE + i),
                                 message->document, message->to, false);
                         return;

@@ -202,6 +202,7 @@ struct open_job {
         struct scn_open_wish wish;
         struct scn_opened_document opened;
         uint64_t memory_bytes;
+        bool is_held_back; /* it would be made, but for the reserve of the disk */
         enum scn_error error;
         struct scn_storage_fault fault;
 };
@@ -264,6 +265,10 @@ static void done_open(struct scn_job *job)
         struct open_job *open = (struct open_job *)job;
         struct scn_room *room = open->room;
         room->jobs_count--;
+        if (open->error == SCN_E_NO_DOCUMENT && open->is_held_back) {
+                open->error = SCN_E_STORAGE_FULL;
+                (void)!scn_server_check_reserve(room->server, &open->fault);
+        }
         if (open->opened.damaged.text[0] != '\0') {
                 scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: passed over: %s", (int)room->name.size,
                         (const char *)room->name.data, open->opened.damaged.text);
@@ -333,10 +338,12 @@ static bool submit_open(struct scn_room *room, bool create)
         }
         open->job = (struct scn_job){.run = run_open, .done = done_open};
         open->room = room;
+        scn_server_spend(server, 0);
+        open->is_held_back = create && server->is_low;
         open->wish = (struct scn_open_wish){
                 .storage = server->storage,
                 .name = room->name,
-                .create = create,
+                .create = create && !server->is_low,
                 .birth_uid = random_uid(server),
                 .birth_root = random_uid(server),
                 .epoch = room->epoch,

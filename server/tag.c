@@ -114,6 +114,7 @@ static void submit(struct scn_session *session, const struct scn_message_tag *me
         job->tag.revision = revision;
         job->tag.time_us = (int64_t)server->options.utc_us(server->options.data);
         session->is_asking = true;
+        scn_server_spend(server, 0);
         scn_server_begin_history_job(server);
         server->options.submit(server->options.data, &job->job);
 }
@@ -130,9 +131,12 @@ bool scn_tag_ask(struct scn_session *session, const struct scn_message_tag *mess
                 return false;
         }
         const scn_revision revision = message->rev == SCN_ABSENT ? room->durable : message->rev;
-        if (revision > room->durable) {
-                struct scn_storage_fault fault;
-                const enum scn_error error = scn_storage_fail_future(&fault, revision, room->durable);
+        struct scn_storage_fault fault;
+        enum scn_error error = message->remove ? SCN_OK : scn_server_check_reserve(session->server, &fault);
+        if (error == SCN_OK && revision > room->durable) {
+                error = scn_storage_fail_future(&fault, revision, room->durable);
+        }
+        if (error != SCN_OK) {
                 scn_session_fail(session, message->request, error, fault.text);
         } else {
                 submit(session, message, revision);

@@ -288,9 +288,7 @@ static void look(struct scn_server *server)
  * them. */
 #define COMMIT_COST(bytes) (4 * (bytes) + (64u << 10))
 
-/* Between two looks at the disk: where what was written may have reached the reserve, no edit is taken until the next
- * look, which comes at once. */
-static void spend(struct scn_server *server, uint64_t bytes)
+void scn_server_spend(struct scn_server *server, uint64_t bytes)
 {
         const uint64_t cost = COMMIT_COST(bytes);
         if (server->options.reserve_bytes == 0 || server->is_low) {
@@ -308,7 +306,7 @@ void scn_room_gather(struct scn_room *room, uint64_t bytes)
 {
         room->gathered_bytes += bytes;
         room->memory_bytes += bytes; /* a document grows by no more than its journal; a checkpoint tells */
-        spend(room->server, bytes);
+        scn_server_spend(room->server, bytes);
         (void)scn_room_checkpoint(room, false);
 }
 

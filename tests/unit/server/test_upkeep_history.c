@@ -423,6 +423,70 @@ SCN_TEST(upkeep_history, below_the_reserve_takes_no_edits_and_goes_on_reading_un
         finish(&island);
 }
 
+static void manage(struct peer *peer, const char *action, const char *document)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_manage);
+        message.as.manage.request = 61;
+        message.as.manage.action = scene_text(action);
+        message.as.manage.document = scene_text(document);
+        peer_send(peer, &message);
+}
+
+static void tag(struct peer *peer, bool is_removed)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_tag);
+        message.as.tag.request = 62;
+        message.as.tag.name = scene_text("fleet");
+        message.as.tag.remove = is_removed;
+        peer_send(peer, &message);
+}
+
+static void open_or_make(struct peer *peer, struct hub *hub, uint32_t client, const char *document)
+{
+        struct scn_message message;
+        peer_connect(peer, hub);
+        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(client);
+        peer_send(peer, &message);
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 63;
+        message.as.open.document = scene_text(document);
+        message.as.open.create = true;
+        peer_send(peer, &message);
+}
+
+SCN_TEST(upkeep_history, below_the_reserve_makes_no_documents_and_no_tags)
+{
+        struct island island;
+        struct peer bob;
+        start(&island, 0, 0);
+        tag(&island.peer, false);
+        (void)peer_expect(&island.peer, SCN_MESSAGE_answer);
+        island.hub.server->options.reserve_bytes = UINT64_MAX;
+        wait(&island, 1, 1);
+        manage(&island.peer, "create", "more");
+        peer_expect_code(&island.peer, SCN_MESSAGE_failed, "storage_full");
+        tag(&island.peer, false);
+        peer_expect_code(&island.peer, SCN_MESSAGE_failed, "storage_full");
+        tag(&island.peer, true);
+        (void)peer_expect(&island.peer, SCN_MESSAGE_answer);
+        open_or_make(&bob, &island.hub, 70, "more");
+        peer_expect_code(&bob, SCN_MESSAGE_failed, "storage_full");
+        peer_close(&bob);
+        open_or_make(&bob, &island.hub, 71, "island");
+        (void)peer_expect(&bob, SCN_MESSAGE_opened);
+        peer_close(&bob);
+        island.hub.server->options.reserve_bytes = 1;
+        wait(&island, 1, 1);
+        manage(&island.peer, "create", "more");
+        (void)peer_expect(&island.peer, SCN_MESSAGE_answer);
+        finish(&island);
+}
+
 /* What an edit can have written is counted until it is looked at again. */
 SCN_TEST(upkeep_history, reserve_is_not_overrun_between_two_looks_at_the_disk)
 {
