@@ -119,17 +119,17 @@ static void quote(struct scn_buffer *quoted, struct scn_slice *slice)
 }
 
 /* What a refusal says of the document may be of what is about to be taken back: of a node that an undo has just
- * restored, say. Without memory it is left out. */
-static void keep_quoted(struct scn_document *document, struct scn_refusal *refusal)
+ * restored, say. */
+static bool keep_quoted(struct scn_document *document, struct scn_refusal *refusal)
 {
         const size_t size = (size_t)refusal->key.size + refusal->value.size;
         scn_buffer_reset(&document->quoted);
         if (size > 0 && scn_buffer_reserve(&document->quoted, size) != SCN_OK) {
-                refusal->key = refusal->value = (struct scn_slice){NULL, 0};
-                return;
+                return false;
         }
         quote(&document->quoted, &refusal->key);
         quote(&document->quoted, &refusal->value);
+        return true;
 }
 
 enum scn_error scn_document_apply(struct scn_document *document, const struct scn_edit *edit,
@@ -137,7 +137,8 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
 {
         SCN_ASSERT(!document->is_busy);
         SCN_ASSERT(document->root != SCN_NONE);
-        *refusal_out = (struct scn_refusal){.op = edit->ops_count, .field = SCN_FIELD_COUNT};
+        const struct scn_refusal nothing = {.op = edit->ops_count, .field = SCN_FIELD_COUNT};
+        *refusal_out = nothing;
         enum scn_error error = check_edit(document, edit);
         if (error != SCN_OK) {
                 return error;
@@ -159,7 +160,11 @@ enum scn_error scn_document_apply(struct scn_document *document, const struct sc
                 error = apply_ops(&apply);
         }
         if (error != SCN_OK) {
-                keep_quoted(document, refusal_out);
+                /* A refusal without its value would say that there is none. */
+                if (!keep_quoted(document, refusal_out)) {
+                        *refusal_out = nothing;
+                        error = SCN_E_NO_MEMORY;
+                }
                 scn_changes_roll_back(document, changes);
                 scn_changes_release(document, changes);
                 return error;
