@@ -40,8 +40,11 @@
 #define SCN_INBOX_BYTES_MAX (8u << 20)    /* of one session; reading stops above */
 #define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
+#define SCN_PACE_BYTES 65536u             /* of what waits for it, at least, a session takes in SCN_PACE_MS ... */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
+#define SCN_PACE_MS 1000u            /* ... or may be cut off for others who wait, see output.c */
+#define SCN_PACE_LOOK_MS 100u        /* how often it is looked for one */
 #define SCN_INPUT_PATIENCE_MS 10000u /* at that limit, for one session to complete what it has begun */
 #define SCN_SNAPSHOT_IDLE_MS 10000u  /* so long a snapshot waits for who joins next */
 #define SCN_TURN_BYTES_MAX (4u << 20)
@@ -133,10 +136,13 @@ struct scn_session {
         struct scn_segment *outbox_last;
         size_t outbox_bytes;
         uint64_t progress_ms; /* when something last went out, or the outbox was empty */
+        uint64_t pace_ms;     /* when SCN_PACE_BYTES had last gone out, or the outbox was empty ... */
+        size_t pace_bytes;    /* ... and what has since */
         scn_revision owed;    /* of its own last edit: each of its views is told this revision, if by an empty delta */
         uint32_t moment;      /* of the room, at which may_send was looked at */
         bool may_send;        /* had drained then: its views get their deltas */
         bool is_behind;       /* had not: they get one merged delta when it has */
+        bool is_cut;          /* nothing goes out any more */
         bool is_asking;       /* something at the head of the inbox waits for a job */
         bool is_resting;      /* it has had its share of this turn: what is left in the inbox waits for the next */
         uint64_t share_turn;  /* the turn in which ... */
@@ -202,6 +208,7 @@ struct scn_session {
         struct scn_view *views;
         uint32_t views_count;
         struct scn_session_counters counters;
+        size_t held_bytes; /* output.c's, while it looks for the largest */
 };
 
 struct scn_batch;          /* batch.h */
@@ -301,9 +308,11 @@ struct scn_server {
         bool has_starved;         /* a session waits for that to become less */
         bool has_resting;         /* a session waits for the next turn */
         uint64_t turns_count;
-        uint64_t starved_at; /* number of the session to begin with then */
-        size_t past_bytes;   /* of all rooms' documents of the past */
-        size_t input_bytes;  /* of all sessions */
+        uint64_t starved_at;    /* number of the session to begin with then */
+        uint64_t starved_ms;    /* of the last turn, if somebody waited in it; else 0 */
+        uint64_t output_due_ms; /* while somebody waits: not before is it looked for room */
+        size_t past_bytes;      /* of all rooms' documents of the past */
+        size_t input_bytes;     /* of all sessions */
         bool is_input_full;
         struct scn_session *completing; /* borrowed: who may go on although it is full, or NULL */
         uint64_t completing_since_ms;
@@ -326,10 +335,6 @@ void scn_server_spend(struct scn_server *server, uint64_t bytes);
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
 /* NULL: it is gone. */
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
-/* Whether more may be encoded, as far as all sessions together are concerned. */
-bool scn_server_has_output_room(const struct scn_server *server);
-/* The same for somebody who otherwise waits: sessions are served again when there is room. */
-bool scn_server_claim_output_room(struct scn_server *server);
 /* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
 bool scn_server_has_history_job(const struct scn_server *server);
 void scn_server_begin_history_job(struct scn_server *server);
@@ -392,6 +397,21 @@ bool scn_session_is_drained(const struct scn_session *session);
 bool scn_session_may_send(struct scn_session *session);
 /* Whether there is something in its inbox, for the room that it is in. */
 void scn_session_set_ready(struct scn_session *session, bool is_ready);
+
+/* Its connection is to be closed at once: there is no memory to say why, or it holds what others wait for. What is
+ * queued goes with the session; until then the host may have lent it out. May be called from anywhere. */
+void scn_session_cut(struct scn_session *session);
+
+/* --- output.c --- */
+/* Whether more may be encoded, as far as all sessions together are concerned. False: the caller waits, and sessions are
+ * served again when there is room. */
+bool scn_output_claim(struct scn_server *server);
+/* Whether there is so much that also a session may have more that has not taken what it has. */
+bool scn_output_has_plenty(const struct scn_server *server);
+/* Serves those that had to wait; makes room if there is none. */
+void scn_output_turn(struct scn_server *server);
+/* When that is to be done next; UINT64_MAX: nobody waits. */
+uint64_t scn_output_due_ms(const struct scn_server *server);
 
 /* --- intake.c --- */
 /* To be called whenever what a session holds has become more or less. */

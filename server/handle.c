@@ -464,7 +464,7 @@ static bool on_documents(struct scn_session *session, const struct scn_message *
 {
         const struct scn_slice none = {NULL, 0};
         const struct scn_message_documents *documents = &message->as.documents;
-        if (documents->states && session->server->has_listing) {
+        if ((documents->states && session->server->has_listing) || !scn_output_claim(session->server)) {
                 return false;
         }
         submit_manage(session, documents->request, MANAGE_LIST, none, none, documents->states);
@@ -480,7 +480,7 @@ static bool on_manage(struct scn_session *session, const struct scn_message *mes
 /* What can be large waits until less is under way to all. */
 static bool on_who(struct scn_session *session, const struct scn_message *message)
 {
-        if (!scn_server_claim_output_room(session->server)) {
+        if (!scn_output_claim(session->server)) {
                 return false;
         }
         scn_handle_who(session, message->as.who.request);
@@ -531,7 +531,7 @@ static bool on_world(struct scn_session *session, const struct scn_message *mess
         if (message->as.world.at.data != NULL) {
                 return scn_history_ask(session, message);
         }
-        if (!scn_server_claim_output_room(session->server)) {
+        if (!scn_output_claim(session->server)) {
                 return false;
         }
         scn_handle_world(session, &message->as.world);
@@ -543,7 +543,7 @@ static bool on_tree(struct scn_session *session, const struct scn_message *messa
         if (message->as.tree.at.data != NULL) {
                 return scn_history_ask(session, message);
         }
-        if (!scn_server_claim_output_room(session->server)) {
+        if (!scn_output_claim(session->server)) {
                 return false;
         }
         scn_handle_tree(session, &message->as.tree);

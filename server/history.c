@@ -266,7 +266,7 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
         if (!scn_server_has_history_job(server)) {
                 return false;
         }
-        if (!scn_server_claim_output_room(server)) {
+        if (!scn_output_claim(server)) {
                 return false;
         }
         const struct scn_queued *head = session->inbox_first;

@@ -278,7 +278,7 @@ static bool lacks(const struct scn_view *view)
 static bool is_held(struct scn_view *view)
 {
         const scn_revision revision = scn_document_revision(view->group->room->document);
-        if (!scn_server_claim_output_room(view->session->server)) {
+        if (!scn_output_claim(view->session->server)) {
                 return true;
         }
         if (view->session->is_behind && view->cursor < revision) {

@@ -145,6 +145,7 @@ static void done_client(struct scn_job *job)
         }
         scn_journal_page_destroy(asked->page);
         scn_free(asked);
+        scn_room_turn(room); /* edits do not wait for all of a crowd that comes in */
         scn_room_greet(room);
         scn_room_ask_repeats(room);
 }

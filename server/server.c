@@ -98,52 +98,6 @@ struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t 
         return session;
 }
 
-bool scn_server_has_output_room(const struct scn_server *server)
-{
-        const size_t max = server->options.output_bytes_max;
-        return server->output_bytes < (max != 0 ? max : SCN_OUTPUT_BYTES_MAX);
-}
-
-bool scn_server_claim_output_room(struct scn_server *server)
-{
-        /* Who waits comes before who happens to ask when there is room again. */
-        server->has_starved = server->has_starved || !scn_server_has_output_room(server);
-        return !server->has_starved;
-}
-
-/* Sessions with numbers above `from` and not above `to`, until one has to wait again: that one will be the first. */
-static void serve_up_to(struct scn_server *server, uint64_t from, uint64_t to)
-{
-        for (struct scn_session *session = server->sessions; session != NULL && !server->has_starved;
-                session = session->next) {
-                if (session->number <= from || session->number > to) {
-                        continue;
-                }
-                const bool is_waiting = session->state == SCN_SESSION_OPEN && scn_session_is_drained(session);
-                if (is_waiting && session->is_behind && scn_room_is_settled(session->room)) {
-                        scn_view_catch_up(session);
-                }
-                scn_session_pump(session);
-                server->starved_at = session->number;
-        }
-}
-
-/* Room has come again for those that had to wait. Under pressure, what is only kept goes first. */
-static void serve_starved(struct scn_server *server)
-{
-        if (!server->has_starved) {
-                return;
-        }
-        for (struct scn_room *room = server->rooms; room != NULL && !scn_server_has_output_room(server);
-                room = room->next) {
-                scn_view_drop_snapshots(room, true);
-        }
-        server->has_starved = !scn_server_has_output_room(server);
-        const uint64_t first = server->starved_at;
-        serve_up_to(server, 0, first);
-        serve_up_to(server, first, UINT64_MAX);
-}
-
 bool scn_server_has_history_job(const struct scn_server *server)
 {
         return server->history_jobs_count < SCN_HISTORY_JOBS_MAX;
@@ -213,7 +167,7 @@ static void wake_resting(struct scn_server *server)
 void scn_server_turn(struct scn_server *server)
 {
         wake_resting(server);
-        serve_starved(server);
+        scn_output_turn(server);
         scn_adopt_turn(server);
         struct scn_room *next = NULL;
         for (struct scn_room *room = server->rooms; room != NULL; room = next) {
@@ -229,7 +183,7 @@ void scn_server_turn(struct scn_server *server)
 
 uint64_t scn_server_due_ms(const struct scn_server *server)
 {
-        uint64_t due_ms = server->has_resting ? 0 : UINT64_MAX;
+        uint64_t due_ms = server->has_resting ? 0 : scn_output_due_ms(server);
         for (const struct scn_room *room = server->rooms; room != NULL; room = room->next) {
                 const uint64_t live_ms = scn_live_due_ms(room);
                 const bool waits = room->views_due_ms != 0 && scn_room_is_settled(room);

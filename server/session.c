@@ -101,11 +101,10 @@ static void wake(struct scn_session *session)
         options->wake(options->data, session, session->transport);
 }
 
-/* There is no memory to say so. */
-static void cut(struct scn_session *session)
+void scn_session_cut(struct scn_session *session)
 {
         session->state = SCN_SESSION_ENDED;
-        free_outbox(session);
+        session->is_cut = true;
         wake(session);
 }
 
@@ -116,7 +115,7 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
         }
         struct scn_segment *segment = session->segment.bytes == NULL ? &session->segment : scn_alloc(sizeof *segment);
         if (segment == NULL) {
-                cut(session);
+                scn_session_cut(session);
                 return;
         }
         *segment = (struct scn_segment){NULL, scn_shared_bytes_ref(bytes), 0};
@@ -125,6 +124,8 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
         } else {
                 session->outbox_first = segment;
                 session->progress_ms = scn_server_now_ms(session->server);
+                session->pace_ms = session->progress_ms;
+                session->pace_bytes = 0;
         }
         session->outbox_last = segment;
         session->outbox_bytes += bytes->size;
@@ -192,12 +193,12 @@ void scn_session_send(struct scn_session *session, const struct scn_message *mes
                 return;
         }
         if (!session->has_sent_preface && !send_preface(session)) {
-                cut(session);
+                scn_session_cut(session);
                 return;
         }
         struct scn_shared_bytes *frame = scn_session_frame(message);
         if (frame == NULL) {
-                cut(session);
+                scn_session_cut(session);
                 return;
         }
         scn_session_send_shared(session, frame);
@@ -278,7 +279,7 @@ void scn_session_end(struct scn_session *session, enum scn_error error, const ch
 size_t scn_session_output(struct scn_session *session, struct scn_slice *slices, size_t slices_max)
 {
         size_t count = 0;
-        struct scn_segment *segment = session->outbox_first;
+        struct scn_segment *segment = session->is_cut ? NULL : session->outbox_first;
         for (; segment != NULL && count < slices_max; segment = segment->next) {
                 slices[count++] =
                         (struct scn_slice){segment->bytes->bytes + segment->sent, segment->bytes->size - segment->sent};
@@ -289,6 +290,7 @@ size_t scn_session_output(struct scn_session *session, struct scn_slice *slices,
 void scn_session_sent(struct scn_session *session, size_t bytes)
 {
         session->outbox_bytes -= bytes;
+        session->pace_bytes += bytes;
         while (bytes > 0) {
                 struct scn_segment *segment = session->outbox_first;
                 SCN_ASSERT(segment != NULL);
@@ -302,6 +304,10 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
         }
         if (session->outbox_first != NULL) {
                 session->progress_ms = scn_server_now_ms(session->server);
+                if (session->pace_bytes >= SCN_PACE_BYTES) {
+                        session->pace_ms = session->progress_ms;
+                        session->pace_bytes = 0;
+                }
                 return;
         }
         session->outbox_last = NULL;
@@ -351,11 +357,11 @@ bool scn_session_has_ended(const struct scn_session *session)
 
 /* --- In --- */
 
-/* One answer can always be under way, however large it is. */
+/* One answer can always be under way, however large it is; another one while there is plenty of room for all. */
 bool scn_session_has_room(const struct scn_session *session)
 {
         return session->outbox_bytes < SCN_INBOX_BYTES_MAX &&
-                (session->outbox_first == NULL || scn_server_has_output_room(session->server));
+                (session->outbox_first == NULL || scn_output_has_plenty(session->server));
 }
 
 /* While a client takes nothing, nothing more is taken from it. */

@@ -185,7 +185,7 @@ static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
 static bool may_send(struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
-        if (!scn_server_claim_output_room(room->server)) {
+        if (!scn_output_claim(room->server)) {
                 return false;
         }
         if (view->interval_ms == 0) {

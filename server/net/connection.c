@@ -279,10 +279,13 @@ void scn_connection_look(struct scn_connection *connection)
                 return;
         if (scn_session_has_ended(connection->session)) {
                 struct scn_slice slice;
+                bool has_output = scn_session_output(connection->session, &slice, 1) > 0;
                 stop_reading(connection);
                 set_deadline(connection, SCN_CONNECTION_DRAIN_MS);
-                if (!connection->is_writing && scn_session_output(connection->session, &slice, 1) == 0)
+                if (!has_output && !connection->is_writing)
                         linger(connection);
+                else if (!has_output)
+                        scn_connection_close(connection); /* it was cut off: what is lent to libuv goes with it */
                 return;
         }
         if (!connection->has_input_ended && scn_session_wants_input(connection->session))
