@@ -493,6 +493,58 @@ SCN_TEST(room, large_edits_of_some_do_not_hold_back_one_of_somebody_else)
         hub_finish(&hub);
 }
 
+static void say_hello(struct peer *peer, struct hub *hub, uint32_t client)
+{
+        struct scn_message message;
+        peer_connect(peer, hub);
+        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(client);
+        peer_send(peer, &message);
+        scn_message_init(&message, SCN_MESSAGE_open);
+        message.as.open.request = 1;
+        message.as.open.document = scene_text("island");
+        peer_send(peer, &message);
+}
+
+/* Each newcomer is looked up in the journal, one after another. */
+SCN_TEST(room, takes_an_edit_between_those_who_come_in_and_lets_them_in_between_edits)
+{
+        enum {
+                NEWCOMERS = 20,
+                EDITS = 5
+        };
+        struct hub hub;
+        struct peer ann;
+        struct peer newcomers[NEWCOMERS];
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < NEWCOMERS; i++) {
+                say_hello(&newcomers[i], &hub, 10 + i);
+        }
+        for (uint32_t i = 1; i <= EDITS; i++) {
+                const struct scn_op op = scene_add(1, 50 + i, "boat");
+                peer_edit(&ann, &op, 1);
+                /* The one who is looked up just now, and the edit. */
+                cr_assert(hub_step(&hub));
+                cr_assert(hub_step(&hub));
+                cr_assert_eq(hub.server->rooms->durable, i);
+        }
+        uint32_t open_count = 0;
+        for (uint32_t i = 0; i < NEWCOMERS; i++) {
+                open_count += newcomers[i].session->state == SCN_SESSION_OPEN;
+        }
+        cr_assert_eq(open_count, EDITS, "%u", open_count);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        for (uint32_t i = 0; i < NEWCOMERS; i++) {
+                cr_assert_eq(newcomers[i].session->state, SCN_SESSION_OPEN);
+                peer_close(&newcomers[i]);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
 /* --- Bad input (CASES B37, B41) --- */
 
 SCN_TEST(session, ends_when_the_stream_is_no_stream_of_frames_and_others_do_not_notice)
