@@ -24,16 +24,26 @@ struct stand {
         uint32_t cut_count;
 };
 
+static void ask_view(struct peer *peer, uint64_t view)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = 7;
+        message.as.view.view = view;
+        message.as.view.root = scene_path("/");
+        message.as.view.mask = SCN_MASK_ALL;
+        peer_send(peer, &message);
+}
+
 static void ask(struct peer *peer, enum scn_message_kind kind)
 {
+        if (kind == SCN_MESSAGE_view) {
+                ask_view(peer, 1);
+                return;
+        }
         struct scn_message message;
         scn_message_init(&message, kind);
         message.as.tree.request = 7; /* the first member of all */
-        if (kind == SCN_MESSAGE_view) {
-                message.as.view.view = 1;
-                message.as.view.root = scene_path("/");
-                message.as.view.mask = SCN_MASK_ALL;
-        }
         peer_send(peer, &message);
 }
 
@@ -243,8 +253,10 @@ SCN_TEST(output, that_is_shared_counts_as_a_part_for_each)
         static struct stand stand;
         begin(&stand);
         for (uint32_t i = 1; i < READERS; i++) {
-                ask(&stand.readers[i], SCN_MESSAGE_view);
-                cr_assert_gt(stand.readers[i].session->outbox_bytes, SCN_PACE_BYTES);
+                for (uint64_t view = 1; view <= 4; view++) {
+                        ask_view(&stand.readers[i], view);
+                }
+                cr_assert_gt(stand.readers[i].session->outbox_bytes, stand.tree_bytes);
         }
         const size_t shared_bytes = stand.hub.server->output_bytes;
         ask(&stand.readers[0], SCN_MESSAGE_tree);
@@ -318,5 +330,26 @@ SCN_TEST(output, of_which_half_is_queued_goes_to_those_that_have_taken_what_they
         cr_assert_eq(stand.readers[2].session->outbox_bytes, stand.tree_bytes);
         ask(&stand.ann, SCN_MESSAGE_tree);
         cr_assert(is_answered(&stand.ann));
+        end(&stand);
+}
+
+SCN_TEST(output, that_is_short_keeps_all_waiting_that_may_be_long)
+{
+        static const enum scn_message_kind kinds[] = {
+                SCN_MESSAGE_tree, SCN_MESSAGE_who, SCN_MESSAGE_log, SCN_MESSAGE_documents, SCN_MESSAGE_view};
+        const uint32_t kinds_count = sizeof kinds / sizeof kinds[0];
+        static struct stand stand;
+        begin(&stand);
+        fill_up(&stand);
+        for (uint32_t i = 0; i < kinds_count; i++) {
+                struct peer *reader = &stand.readers[ANSWERS + i];
+                reader->does_not_read = false;
+                ask(reader, kinds[i]);
+                cr_assert_not(is_answered(reader), "%s", scn_message_name(kinds[i]));
+        }
+        pass(&stand, SCN_PACE_MS + SCN_PACE_LOOK_MS);
+        for (uint32_t i = 0; i < kinds_count; i++) {
+                cr_assert(is_answered(&stand.readers[ANSWERS + i]), "%s", scn_message_name(kinds[i]));
+        }
         end(&stand);
 }
