@@ -332,7 +332,7 @@ enum scn_error scn_database_open(struct scn_database *database, const char *path
         if (is_moving)
                 scn_database_end_move(database);
         if (error != SCN_OK) {
-                scn_guard_forget(scn_database_finish(database));
+                scn_guard_forget(scn_database_finish(database), false);
                 return error;
         }
         scn_database_note_wal(database);

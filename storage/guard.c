@@ -33,6 +33,16 @@ struct scn_guard {
         bool is_spoiled;
 };
 
+/* Where times of change do not stay as they are (some network and shared file systems), looking at them would find
+ * something again and again. */
+#define ALARMS_MAX 3u
+#define DEVICES_MAX 16u
+
+static struct {
+        dev_t device;
+        uint32_t false_alarms;
+} devices[DEVICES_MAX];
+
 /* One list for the process, as SQLite has one for the locks and for the index of the write-ahead file: they belong to
  * the process and the inode, whoever it is that opens the file. */
 static LIST_HEAD(, scn_guard) guards = LIST_HEAD_INITIALIZER(guards);
@@ -62,9 +72,29 @@ static bool is_same_file(const struct mark *a, const struct mark *b)
         return a->device == b->device && a->inode == b->inode;
 }
 
+static uint32_t *false_alarms_on(dev_t device)
+{
+        for (uint32_t i = 0; i < DEVICES_MAX; i++) {
+                if (devices[i].device == device || devices[i].false_alarms == 0) {
+                        devices[i].device = device;
+                        return &devices[i].false_alarms;
+                }
+        }
+        return NULL;
+}
+
+static bool has_steady_times(dev_t device)
+{
+        const uint32_t *alarms = false_alarms_on(device);
+
+        return alarms == NULL || *alarms < ALARMS_MAX;
+}
+
 static bool is_unchanged(const struct mark *a, const struct mark *b)
 {
-        return a->size == b->size && a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+        const bool has_time = a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+
+        return a->size == b->size && (has_time || !has_steady_times(a->device));
 }
 
 /* Of a file that has lost its name nothing can be said here. */
@@ -124,11 +154,14 @@ bool scn_guard_leave(struct scn_guard *guard)
         return is_last && is_spoiled;
 }
 
-void scn_guard_forget(struct scn_guard *guard)
+void scn_guard_forget(struct scn_guard *guard, bool is_false_alarm)
 {
         if (guard == NULL)
                 return;
         lock();
+        uint32_t *alarms = is_false_alarm ? false_alarms_on(guard->mark.device) : NULL;
+        if (alarms != NULL)
+                ++*alarms;
         LIST_REMOVE(guard, link);
         unlock();
         scn_free(guard);

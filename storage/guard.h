@@ -24,7 +24,9 @@ SCN_NODISCARD enum scn_error scn_guard_enter(const char *path, struct scn_guard 
 /* By whoever has closed the file. True: it was the last, and another program has written to the file; until it calls
  * scn_guard_forget(), which must follow, nobody else enters. */
 SCN_NODISCARD bool scn_guard_leave(struct scn_guard *guard);
-void scn_guard_forget(struct scn_guard *guard); /* may be NULL */
+/* The guard may be NULL. After a few false alarms, where the document was as we left it in spite of all, times on that
+ * file system are not relied on, and only sizes are. */
+void scn_guard_forget(struct scn_guard *guard, bool is_false_alarm);
 
 /* The end of the journal, as the file was opened or as it was written since; the highest revision counts. */
 void scn_guard_note_end(struct scn_guard *guard, scn_revision revision, int64_t time_us);

@@ -154,10 +154,9 @@ static enum scn_error judge(const char *path, enum scn_database_kind kind, struc
  * was in the file before: of the two SQLite would make a mixture. Where that is the document as it was acknowledged,
  * all stays. Where it is surely not, and the file is a document for itself, that is the document from now on. In all
  * other cases everything stays for whoever looks after it. */
-static void leave_overwritten(const char *path, struct scn_guard *guard)
+static void leave_overwritten(const char *path, enum scn_error mixture)
 {
         char beside[4096 + 256 + 8];
-        const enum scn_error mixture = judge(path, SCN_DATABASE_READ_FOREIGN, guard);
 
         if ((mixture != SCN_E_CORRUPT && mixture != SCN_E_NOT_A_DOCUMENT) ||
                 judge(path, SCN_DATABASE_READ_ALONE, NULL) != SCN_OK)
@@ -172,9 +171,11 @@ static void close_file(struct scn_journal *journal)
 {
         struct scn_guard *guard = scn_database_finish(&journal->database);
 
-        if (guard != NULL)
-                leave_overwritten(journal->database.path, guard);
-        scn_guard_forget(guard);
+        if (guard == NULL)
+                return;
+        const enum scn_error mixture = judge(journal->database.path, SCN_DATABASE_READ_FOREIGN, guard);
+        leave_overwritten(journal->database.path, mixture);
+        scn_guard_forget(guard, mixture == SCN_OK);
 }
 
 static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,

@@ -212,6 +212,27 @@ SCN_TEST(guard, loses_nothing_of_a_file_whose_time_somebody_has_set)
         expect_island(&island, LAST);
 }
 
+/* But the sizes. */
+SCN_TEST(guard, does_not_rely_on_times_after_a_few_false_alarms)
+{
+        struct island island;
+
+        init(&island, false);
+        for (scn_revision revision = LAST + 1; revision <= LAST + 3; revision++) {
+                run("touch -d @1 %s", island.path);
+                expect_no_more(island.journal, revision, "another program has written to it");
+                scn_journal_close(island.journal);
+                island.journal = scn_test_open_island(&island.test, SCN_JOURNAL_WRITE);
+                SCN_TEST_OK(scn_test_append(island.journal, revision, 1, &small, NULL));
+        }
+        run("touch -d @1 %s", island.path);
+        SCN_TEST_OK(scn_test_append(island.journal, LAST + 4, 1, &small, NULL));
+        run("echo no scene >> %s", island.path);
+        expect_no_more(island.journal, LAST + 5, "another program has written to it");
+        scn_journal_close(island.journal);
+        scn_test_storage_finish(&island.test);
+}
+
 SCN_TEST(guard, leaves_what_is_no_document_as_it_is)
 {
         struct scn_storage_fault fault;
