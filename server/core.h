@@ -41,10 +41,10 @@
 #define SCN_INPUT_BYTES_MAX (256u << 20)  /* of all sessions together, see intake.c */
 #define SCN_OUTPUT_BYTES_MAX (256u << 20) /* encoded for all sessions together; above, views and questions wait */
 #define SCN_PACE_BYTES 65536u             /* of what waits for it, at least, a session takes in SCN_PACE_MS ... */
+#define SCN_PACE_MS 1000u                 /* ... or may be cut off for others who wait, see output.c */
+#define SCN_PACE_LOOK_MS 100u             /* how often it is looked for one */
 #define SCN_TURN_EDITS_MAX 4096u
 #endif
-#define SCN_PACE_MS 1000u            /* ... or may be cut off for others who wait, see output.c */
-#define SCN_PACE_LOOK_MS 100u        /* how often it is looked for one */
 #define SCN_INPUT_PATIENCE_MS 10000u /* at that limit, for one session to complete what it has begun */
 #define SCN_SNAPSHOT_IDLE_MS 10000u  /* so long a snapshot waits for who joins next */
 #define SCN_TURN_BYTES_MAX (4u << 20)
