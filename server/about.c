@@ -371,3 +371,27 @@ const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, e
         }
         return said->text;
 }
+
+const char *scn_about_stream(struct scn_said *said, const struct scn_frame_reader *reader, enum scn_error error)
+{
+        char *const text = said->text;
+        const size_t room = sizeof said->text;
+        if (error == SCN_E_VERSION) {
+                (void)snprintf(text, room, "the preface is of version %u: version %u is spoken here", reader->byte_met,
+                        SCN_FRAMING_VERSION);
+        } else if (error == SCN_E_TOO_LARGE && reader->message_bytes_max == SCN_MESSAGE_BYTES_BEFORE_LOGIN_MAX) {
+                (void)snprintf(text, room, "message of %" PRIu32 " bytes: %s, %u bytes before hello", reader->size_met,
+                        scn_error_text(error), SCN_MESSAGE_BYTES_BEFORE_LOGIN_MAX);
+        } else if (error == SCN_E_TOO_LARGE) {
+                (void)snprintf(text, room, "message of %" PRIu32 " bytes: %s, message_bytes_max = %u", reader->size_met,
+                        scn_error_text(error), SCN_MESSAGE_BYTES_MAX);
+        } else if (error == SCN_E_BAD_MESSAGE && !reader->has_preface) {
+                (void)snprintf(text, room, "the stream does not begin with the preface of this protocol");
+        } else if (error == SCN_E_BAD_MESSAGE) {
+                (void)snprintf(text, room, "no frame begins with the byte 0x%02x", reader->byte_met);
+        } else {
+                (void)snprintf(text, room, "%s", scn_error_text(error));
+        }
+        said->size = strlen(text);
+        return text;
+}

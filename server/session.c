@@ -410,7 +410,9 @@ static void end_if_done(struct scn_session *session)
                 return;
         }
         if (session->stream_error != SCN_OK) {
-                scn_session_end(session, session->stream_error, "the stream of frames is broken");
+                struct scn_said said;
+                const enum scn_error error = session->stream_error;
+                scn_session_end(session, error, scn_about_stream(&said, &session->reader, error));
         } else {
                 session->state = SCN_SESSION_ENDED;
                 wake(session);

@@ -316,6 +316,61 @@ SCN_TEST(session, says_which_request_was_too_large)
         hub_finish(&hub);
 }
 
+/* --- What cannot be read --- */
+
+/* What a stream of these bytes, behind others, ends with. */
+static void expect_end(const char *bytes, size_t size, bool is_greeted, const char *code, const char *text)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        if (is_greeted) {
+                peer_open(&peer, &hub, 1, "ann", "test");
+        } else {
+                peer_connect(&peer, &hub);
+        }
+        peer_send_bytes(&peer, bytes, size);
+        peer_drain(&peer);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_failed);
+        cr_assert(message.as.failed.closes);
+        cr_assert(scn_slice_equal(message.as.failed.code, scene_text(code)), "%s", text);
+        cr_assert(scn_slice_equal(message.as.failed.text, scene_text(text)), "%.*s instead of %s",
+                (int)message.as.failed.text.size, (const char *)message.as.failed.text.data, text);
+        cr_assert(peer_has_ended(&peer));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+#define STREAM(text) text, sizeof text - 1
+
+SCN_TEST(session, ends_saying_how_large_a_message_may_be_before_hello_and_behind_it)
+{
+        expect_end(STREAM("SCENED\x01\n\xc5\x10\x01"), false, "too_large",
+                "message of 4097 bytes: it is larger than its limit, 4096 bytes before hello");
+        expect_end(STREAM("\xc6\x00\x40\x00\x01"), true, "too_large",
+                "message of 4194305 bytes: it is larger than its limit, message_bytes_max = 4194304");
+}
+
+SCN_TEST(session, ends_saying_which_version_was_spoken_and_which_is_wanted)
+{
+        expect_end(STREAM("SCENED\x02\n"), false, "version", "the preface is of version 2: version 1 is spoken here");
+        expect_end(STREAM("SCENED\x02"), false, "version", "the preface is of version 2: version 1 is spoken here");
+        expect_end(STREAM("SCENED\x01\n\xc4\x15\x93\x01\x00\xc4\x10"
+                          "0123456789abcdef"),
+                false, "version", "hello.version: 0 is not spoken here, version 1 is");
+}
+
+SCN_TEST(session, ends_saying_that_the_stream_has_no_preface_or_what_stands_where_a_frame_should_begin)
+{
+        expect_end(STREAM("GET / HTTP/1.1"), false, "bad_message",
+                "the stream does not begin with the preface of this protocol");
+        expect_end(STREAM("SCENED\x01\r"), false, "bad_message",
+                "the stream does not begin with the preface of this protocol");
+        expect_end(STREAM("\xdd"), true, "bad_message", "no frame begins with the byte 0xdd");
+}
+
 /* --- Shares --- */
 
 static void ping(struct peer *peer, uint64_t request)
