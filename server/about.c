@@ -311,6 +311,13 @@ static const char *text_of(enum scn_error error, const struct scn_node_ref *ref)
                                                                                   : scn_error_text(error);
 }
 
+static void put_record_limit(struct scn_said *said, const struct scn_limits *limits)
+{
+        char text[64];
+        (void)snprintf(text, sizeof text, ", record_bytes_max = %" PRIu32, limits->record_bytes_max);
+        put(said, text);
+}
+
 static const char *end(struct scn_said *said, enum scn_error error, const char *text, const struct scn_limits *limits)
 {
         put(said, text);
@@ -323,7 +330,11 @@ const char *scn_about_request(struct scn_said *said, const struct scn_message *m
 {
         *said = (struct scn_said){.size = 0};
         put_subject(said, message, error, text);
-        return end(said, error, text != NULL ? text : text_of(error, node_of(message)), limits);
+        (void)end(said, error, text != NULL ? text : text_of(error, node_of(message)), limits);
+        if (error == SCN_E_TOO_LARGE && (message->kind == SCN_MESSAGE_undo || message->kind == SCN_MESSAGE_redo)) {
+                put_record_limit(said, limits);
+        }
+        return said->text;
 }
 
 const char *scn_about_node(struct scn_said *said, const char *what, const struct scn_node_ref *ref,
@@ -365,9 +376,7 @@ const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, e
         }
         (void)end(said, error, text_of(error, refusal != NULL ? refusal->lost : NULL), limits);
         if (error == SCN_E_TOO_LARGE) {
-                char text[64];
-                (void)snprintf(text, sizeof text, ", record_bytes_max = %" PRIu32, limits->record_bytes_max);
-                put(said, text);
+                put_record_limit(said, limits);
         }
         return said->text;
 }

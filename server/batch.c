@@ -258,9 +258,15 @@ static bool put_answer(struct scn_batch *batch, struct scn_slice payload, struct
 void scn_batch_add_refused(
         struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_refusal *refusal)
 {
-        struct scn_entry *entry = begin_entry(batch, taken, false);
         struct scn_said said;
         const char *text = scn_about_edit(&said, &taken->edit, error, refusal, &batch->room->server->options.limits);
+        scn_batch_add_refused_said(batch, taken, error, refusal, text);
+}
+
+void scn_batch_add_refused_said(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error,
+        const struct scn_refusal *refusal, const char *text)
+{
+        struct scn_entry *entry = begin_entry(batch, taken, false);
         struct scn_shared_bytes *frame = scn_answer_encode_refused(taken->number, error, refusal, text);
         if (entry != NULL && frame != NULL) {
                 entry->answer = batch->answers.size;

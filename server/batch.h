@@ -83,6 +83,9 @@ void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *ta
 /* `refusal` NULL: there is nothing to say but the error. */
 void scn_batch_add_refused(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error,
         const struct scn_refusal *refusal);
+/* The same with a text that says already what it is about. */
+void scn_batch_add_refused_said(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error,
+        const struct scn_refusal *refusal, const char *text);
 
 /* Takes the batch, which is the room's own: to the journal if there is something to store, else to the publish point
  * at once. */

@@ -346,6 +346,38 @@ SCN_TEST(edit, whose_records_are_too_large_hears_which_limit_that_is)
         finish(&hub, &ann);
 }
 
+#define MANY 150000u
+
+/* So many nodes for which the server, or the client, finds the uids. */
+static void add_many(struct peer *peer, bool is_named)
+{
+        struct scn_op *ops = scn_alloc_zero(MANY, sizeof *ops);
+        cr_assert_not_null(ops);
+        for (uint32_t i = 0; i < MANY; i++) {
+                ops[i] = scene_add(1, is_named ? 100 + i : 0, NULL);
+        }
+        peer_edit(peer, ops, MANY);
+        scn_free(ops);
+}
+
+SCN_TEST(edit, of_which_more_would_have_to_be_told_than_a_message_holds_hears_that_and_what_to_do)
+{
+        struct hub hub;
+        struct peer ann;
+        start(&hub, &ann);
+        add_many(&ann, false);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_refused);
+        cr_assert(has_text(message.as.refused.code, "too_large"));
+        cr_assert(scn_slice_equal(message.as.refused.text,
+                          scene_text("results: the answer would be larger than message_bytes_max = 4194304: name the "
+                                     "nodes by uids of your own, or send several edits")),
+                "%.*s", (int)message.as.refused.text.size, (const char *)message.as.refused.text.data);
+        cr_assert_eq(scn_document_revision(room_of(&hub)->document), 0);
+        add_many(&ann, true);
+        expect_applied(&ann, 1);
+        finish(&hub, &ann);
+}
+
 static void send_renames(struct peer *peer, uint32_t count)
 {
         char name[16];
@@ -588,7 +620,9 @@ static uint32_t undo_four(scn_revision first, uint32_t less)
         send_undo(&ann, 4);
         uint32_t steps = 0;
         if (first == 4 && less > 0) {
-                peer_expect_code(&ann, SCN_MESSAGE_refused, "too_large");
+                const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_refused);
+                cr_assert(has_text(message.as.refused.code, "too_large"));
+                cr_assert(has_text(message.as.refused.text, ", record_bytes_max = "));
                 cr_assert_eq(scn_document_revision(room_of(&hub)->document), 4);
         } else {
                 steps = expect_steps(&ann);
