@@ -6,6 +6,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/wire/ops.h"
+#include "tests/lib/heard.h"
 #include "tests/lib/scene.h"
 
 #include <criterion/criterion.h>
@@ -181,8 +182,48 @@ void peer_send_bytes(struct peer *peer, const void *bytes, size_t size)
         scn_session_feed(peer->session, bytes, size);
 }
 
+/* Whether it has a number instead of a request; both are the first field. */
+static bool has_number(enum scn_message_kind kind)
+{
+        return kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo ||
+                kind == SCN_MESSAGE_restore;
+}
+
+/* What was asked under a request or number; NULL: nothing that is known. */
+static const char *asked_of(const struct peer *peer, uint64_t request, bool is_number)
+{
+        for (size_t i = peer->asked_count; i-- > 0 && i + PEER_ASKED_MAX >= peer->asked_count;) {
+                const struct peer_asked *asked = &peer->asked[i % PEER_ASKED_MAX];
+                if (asked->request == request && has_number(asked->kind) == is_number) {
+                        return scn_message_name(asked->kind);
+                }
+        }
+        return NULL;
+}
+
+/* Nobody hears a word that PROTOCOL.md does not announce. */
+static void check_failure(const struct peer *peer, const struct scn_message *message)
+{
+        const bool is_refused = message->kind == SCN_MESSAGE_refused;
+        if (!is_refused && message->kind != SCN_MESSAGE_failed) {
+                return;
+        }
+        const struct scn_slice code = is_refused ? message->as.refused.code : message->as.failed.code;
+        const uint64_t request = is_refused ? message->as.refused.number : message->as.failed.request;
+        const bool closes = !is_refused && message->as.failed.closes;
+        const char where = is_refused ? 'E' : closes ? 'C' : 'R';
+        const bool may_come =
+                heard_may_come(code, where) || (where == 'R' && request == SCN_ABSENT && heard_may_come(code, 'P'));
+        const char *name = closes ? NULL : asked_of(peer, request, is_refused);
+        cr_assert(may_come, "%.*s does not come so", (int)code.size, (const char *)code.data);
+        cr_assert(name == NULL || heard_by(name, code), "%s does not hear %.*s", name, (int)code.size,
+                (const char *)code.data);
+}
+
 void peer_send(struct peer *peer, const struct scn_message *message)
 {
+        peer->asked[peer->asked_count++ % PEER_ASKED_MAX] =
+                (struct peer_asked){message->as.ping.request, message->kind};
         struct scn_buffer payload;
         scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
         cr_assert_eq(scn_message_encode(message, &payload), SCN_OK);
@@ -226,6 +267,7 @@ bool peer_receive(struct peer *peer, struct scn_message *message_out)
         }
         cr_assert_eq(scn_message_decode(payload, SCN_RECEIVER_CLIENT, message_out, &fault), SCN_OK);
         peer->payload = payload;
+        check_failure(peer, message_out);
         return true;
 }
 

@@ -46,7 +46,10 @@ void hub_run(struct hub *hub);
 /* Like a kill: nothing is flushed, sessions are gone. What was submitted and has not run never runs. */
 void hub_stop(struct hub *hub);
 
-/* A peer: a session, and what it has received and not yet been asked about. */
+#define PEER_ASKED_MAX 64
+
+/* A peer: a session, and what it has received and not yet been asked about. Whatever fails is held against the lists in
+ * PROTOCOL.md. */
 struct peer {
         struct hub *hub;
         struct scn_session *session;
@@ -56,6 +59,11 @@ struct peer {
         uint64_t last_stored;
         bool does_not_read;
         struct scn_slice payload; /* of the message last received */
+        struct peer_asked {
+                uint64_t request; /* or number */
+                enum scn_message_kind kind;
+        } asked[PEER_ASKED_MAX]; /* the latest */
+        size_t asked_count;
 };
 
 /* Connects, says hello as `client` (a number) by `author`, and opens the document, which is made if need be. */

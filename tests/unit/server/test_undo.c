@@ -604,6 +604,25 @@ SCN_TEST(undo, of_a_removal_is_refused_when_the_parent_is_gone_and_uses_the_step
         close_two(&hub, &ann, &ben);
 }
 
+SCN_TEST(undo, of_a_removal_is_refused_where_a_uid_that_would_come_back_lives_again_and_so_is_redo_of_an_add)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        open_two(&hub, &ann, &ben);
+        undo(&ann, (struct wish){0}, "steps 1 applied 1");
+        (void)edit(&ben, scene_add(1, 20, "another"));
+        send_redo(&ann, 1);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "exists");
+        (void)edit(&ann, scene_add(1, 21, "A"));
+        (void)edit(&ann, scene_remove(id_of(&hub, 21)));
+        (void)edit(&ben, scene_add(1, 21, "another"));
+        send_undo(&ann, (struct wish){0});
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "exists");
+        cr_assert_neq(id_of(&hub, 21), 0);
+        close_two(&hub, &ann, &ben);
+}
+
 SCN_TEST(undo, of_an_add_that_others_have_filled_needs_force_and_redo_brings_all_of_it_back)
 {
         struct hub hub;
