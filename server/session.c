@@ -576,7 +576,10 @@ static void note_unread(struct scn_session *session, const struct scn_message_fa
 void scn_session_answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
 {
         char text[128];
-        if (error == SCN_E_UNKNOWN_MESSAGE) {
+        if (fault->bytes_max != 0) {
+                (void)snprintf(text, sizeof text, "%s: %s, %u bytes", scn_message_name(fault->number),
+                        scn_error_text(error), fault->bytes_max);
+        } else if (error == SCN_E_UNKNOWN_MESSAGE) {
                 (void)snprintf(text, sizeof text, "message %llu: %s", (unsigned long long)fault->number,
                         scn_error_text(error));
         } else {

@@ -346,6 +346,34 @@ SCN_TEST(lock, is_given_up_by_any_session_of_its_author_and_by_nobody_else)
 /* --- Previews --- */
 
 /* Moved into a locked subtree it shows on, but no newer value can come: then none is better than an old one. */
+SCN_TEST(lock, is_given_up_with_as_many_others_as_the_author_holds_in_all_sessions)
+{
+        enum {
+                EACH = 200,
+                ALL = 2 * EACH
+        };
+        static struct scn_op ops[ALL];
+        static scn_node_id ids[ALL];
+        struct peer second;
+        struct island island;
+        begin(&island);
+        for (uint32_t i = 0; i < ALL; i++) {
+                ops[i] = scene_add(5, 0, NULL);
+                ids[i] = 6 + i;
+        }
+        peer_edit(&island.ann, ops, ALL);
+        (void)peer_expect(&island.ann, SCN_MESSAGE_applied);
+        peer_open(&second, &island.hub, 9, "ann", "island");
+        live_ask_lock(&island.ann, (struct live_lock){.ids = ids, .count = EACH});
+        (void)peer_expect(&island.ann, SCN_MESSAGE_answer);
+        live_ask_lock(&second, (struct live_lock){.ids = ids + EACH, .count = EACH});
+        (void)peer_expect(&second, SCN_MESSAGE_answer);
+        cr_assert_eq(live_unlock_all(&island.ann, ids, ALL), ALL);
+        cr_assert_eq(live_unlock_all(&second, ids, ALL), 0);
+        peer_close(&second);
+        finish(&island);
+}
+
 SCN_TEST(lock, a_preview_that_is_kept_from_going_on_ends)
 {
         struct island island;

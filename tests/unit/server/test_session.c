@@ -310,6 +310,7 @@ SCN_TEST(session, says_which_request_was_too_large)
         cr_assert(peer_receive(&ann, &message));
         cr_assert_eq(message.kind, SCN_MESSAGE_failed);
         cr_assert_eq(message.as.failed.request, 77);
+        cr_assert(scn_slice_equal(message.as.failed.text, scene_text("tree: it is larger than its limit, 4096 bytes")));
         scn_buffer_finish(&payload);
         scn_buffer_finish(&frame);
         peer_close(&ann);
