@@ -60,7 +60,9 @@ struct scn_batch {
         size_t journal_records_capacity;
         enum scn_error error;
         enum scn_error upkeep_error; /* nothing is lost by it */
-        uint64_t wal_bytes;
+        struct scn_journal_wal wal;
+        bool had_readers; /* when it was submitted, of our own; and: */
+        uint64_t readers_ever;
         struct scn_storage_fault fault;
         /* The turn's own. */
         struct scn_ops ops;       /* of the edit that is being taken: memory is reused from one to the next ... */

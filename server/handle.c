@@ -381,6 +381,7 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
                 scn_server_claim_name(server, &manage->claims[1], manage->to);
         }
         server->has_listing = server->has_listing || wants_states;
+        scn_server_note_reader(server);
         server->jobs_count++;
         session->is_asking = true;
         options->submit(options->data, &manage->job);

@@ -170,8 +170,10 @@ static int on_wal(void *data, sqlite3 *handle, const char *name, int frames)
 
         (void)handle;
         (void)name;
-        if (count < database->wal_frames)
-                database->wal_due = database->wal_pages; /* the file has begun anew */
+        if (count < database->wal_frames) { /* the file has begun anew */
+                database->wal_due = database->wal_pages;
+                database->wal_held_count = 0;
+        }
         database->wal_frames = count;
         return SQLITE_OK;
 }
@@ -673,6 +675,25 @@ enum scn_error scn_database_set_durable(struct scn_database *database, bool is_d
 
 /* ----------------------------------------------------- the write-ahead file */
 
+static bool is_busy(int code)
+{
+        return (code & 0xff) == SQLITE_BUSY;
+}
+
+static int empty_wal(struct scn_database *database)
+{
+        const bool was_impatient = database->is_impatient;
+
+        database->is_impatient = true;
+        const int code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+        database->is_impatient = was_impatient;
+        if (code == SQLITE_OK) {
+                database->wal_frames = 0;
+                database->wal_due = database->wal_pages;
+        }
+        return code;
+}
+
 enum scn_error scn_database_upkeep(struct scn_database *database, struct scn_storage_fault *fault)
 {
         int in_file = 0, moved = 0;
@@ -683,12 +704,12 @@ enum scn_error scn_database_upkeep(struct scn_database *database, struct scn_sto
         /* Whatever could not be moved or reused, because somebody reads, is not tried again at each commit. */
         database->wal_due = database->wal_frames + database->wal_pages;
         if (code == SQLITE_OK && (uint32_t)in_file >= WAL_PAGES_FACTOR * database->wal_pages) {
-                const bool was_impatient = database->is_impatient;
-                database->is_impatient = true;
-                code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-                database->is_impatient = was_impatient;
+                code = empty_wal(database);
+                moved = code == SQLITE_OK ? in_file : moved;
         }
-        if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
+        const bool is_held = is_busy(code) || (code == SQLITE_OK && moved < in_file);
+        database->wal_held_count = is_held ? database->wal_held_count + 1 : 0;
+        if (code == SQLITE_OK || is_busy(code))
                 return SCN_OK;
         return scn_database_map(database, code, fault);
 }

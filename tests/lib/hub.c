@@ -55,9 +55,11 @@ static void wake(void *data, struct scn_session *session, void *transport)
 static void log_text(void *data, enum scn_log_level level, const char *text)
 {
         struct hub *hub = data;
-        (void)text;
         hub->errors_logged += level == SCN_LOG_ERROR;
         hub->warnings_logged += level == SCN_LOG_WARNING;
+        if (level == SCN_LOG_WARNING) {
+                (void)snprintf(hub->warning, sizeof hub->warning, "%s", text);
+        }
 }
 
 static enum scn_error create(struct hub *hub, char problem[SCN_PROBLEM_BYTES])

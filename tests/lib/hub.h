@@ -24,6 +24,7 @@ struct hub {
         size_t jobs_count;
         size_t errors_logged;
         size_t warnings_logged;
+        char warning[256];         /* the last one, or as much of it */
         size_t output_bytes_max;   /* the same */
         size_t input_bytes_max;    /* from the next start on; 0: the usual */
         uint64_t memory_bytes_max; /* the same */

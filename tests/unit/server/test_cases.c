@@ -310,6 +310,7 @@ SCN_TEST_WITH(b53, a_shell_that_keeps_reading_is_told_of_once_and_the_file_shrin
         cr_assert_eq(sqlite3_exec(shell, "BEGIN; SELECT count(*) FROM transactions", NULL, NULL, NULL), SQLITE_OK);
         cr_assert_gt(write_much(&ann, 400), CAP_BYTES);
         cr_assert_eq(hub.warnings_logged, 1);
+        cr_assert_not_null(strstr(hub.warning, ": another program keeps reading the document"), "%s", hub.warning);
         (void)write_much(&ann, 200);
         cr_assert_eq(hub.warnings_logged, 1, "once is enough");
         cr_assert_eq(sqlite3_close(shell), SQLITE_OK);
@@ -317,6 +318,64 @@ SCN_TEST_WITH(b53, a_shell_that_keeps_reading_is_told_of_once_and_the_file_shrin
         cr_assert_lt(wal_bytes(&hub), CAP_BYTES);
         cr_assert_lt(write_much(&ann, 100), CAP_BYTES);
         cr_assert_eq(hub.warnings_logged, 1);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST_WITH(b53, what_an_edit_has_made_large_at_once_is_nobody_elses_reading, .timeout = 300)
+{
+        enum {
+                OPS = 50,
+                PARTS = 16 /* 48 MB in all */
+        };
+        static uint8_t values[OPS][VALUE_BYTES + 3];
+        static struct scn_op ops[OPS];
+        static char keys[OPS][8];
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < OPS; i++) {
+                const uint8_t head[3] = {0xc5, VALUE_BYTES >> 8, VALUE_BYTES & 0xff};
+                memcpy(values[i], head, sizeof head);
+                (void)snprintf(keys[i], sizeof keys[i], "k%u", i);
+                ops[i] = scene_set(1, keys[i], (struct scn_slice){values[i], sizeof values[i]});
+        }
+        for (uint32_t part = 1; part <= PARTS; part++) {
+                for (uint32_t i = 0; i < OPS; i++) {
+                        values[i][3] = (uint8_t)part;
+                }
+                peer_edit_part(&ann, 1, ops, OPS, part < PARTS);
+        }
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        ann.number = 1;
+        cr_assert_eq(hub.warnings_logged, 0, "%s", hub.warning);
+        cr_assert_lt(wal_bytes(&hub), CAP_BYTES);
+        (void)write_much(&ann, 10);
+        cr_assert_eq(hub.warnings_logged, 0, "%s", hub.warning);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+/* A job that reads what the document was a while ago holds on to it like any other reader. */
+SCN_TEST_WITH(b53, what_the_server_reads_itself_is_blamed_on_nobody_else, .timeout = 300)
+{
+        struct hub hub;
+        struct peer ann;
+        sqlite3 *reader;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        (void)write_much(&ann, 10);
+        scn_server_begin_history_job(hub.server);
+        cr_assert_eq(sqlite3_open(file_of(&hub, "island.scene"), &reader), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM transactions", NULL, NULL, NULL), SQLITE_OK);
+        cr_assert_gt(write_much(&ann, 400), CAP_BYTES);
+        cr_assert_eq(hub.warnings_logged, 0, "%s", hub.warning);
+        scn_server_end_history_job(hub.server);
+        (void)write_much(&ann, 100);
+        cr_assert_eq(hub.warnings_logged, 1, "nobody else is left");
+        cr_assert_not_null(strstr(hub.warning, ": another program keeps reading the document"), "%s", hub.warning);
+        cr_assert_eq(sqlite3_close(reader), SQLITE_OK);
         peer_close(&ann);
         hub_finish(&hub);
 }
