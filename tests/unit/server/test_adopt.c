@@ -263,6 +263,7 @@ SCN_TEST(adopt, that_would_end_its_own_session_ends_nobodys)
         (void)peer_expect(&world.bob, SCN_MESSAGE_opened);
         peer_send(&world.bob, &last);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "out_of_turn");
+        cr_assert_eq(world.hub.warnings_logged, 0, "the file is a good one: %s", world.hub.warning);
         cr_assert_not(peer_has_ended(&world.bob));
         cr_assert_not(peer_has_ended(&world.ann));
         cr_assert_eq(count_hidden(&world), 0);
@@ -523,6 +524,8 @@ SCN_TEST(adopt, refuses_a_file_with_a_wrong_byte_and_goes_on)
         send_from(&world, 0, "island", true);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "corrupt");
         cr_assert_not(peer_has_ended(&world.ann));
+        cr_assert_eq(world.hub.warnings_logged, 1);
+        cr_assert_not_null(strstr(world.hub.warning, "document island: a file was refused: "), "%s", world.hub.warning);
         cr_assert_eq(count_hidden(&world), 0);
         finish(&world);
 }
