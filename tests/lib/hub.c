@@ -290,8 +290,7 @@ struct scn_message peer_expect(struct peer *peer, enum scn_message_kind kind)
 
 static void expect_slice(struct scn_slice got, const char *wanted)
 {
-        cr_assert(got.size == strlen(wanted) && memcmp(got.data, wanted, got.size) == 0, "%.*s, not %s", (int)got.size,
-                (const char *)got.data, wanted);
+        cr_assert(scene_is_text(got, wanted), "%.*s, not %s", (int)got.size, (const char *)got.data, wanted);
 }
 
 void peer_expect_code(struct peer *peer, enum scn_message_kind kind, const char *code)
@@ -311,7 +310,7 @@ bool peer_has_ended(const struct peer *peer)
         return scn_session_has_ended(peer->session);
 }
 
-void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *author, const char *document)
+void peer_greet(struct peer *peer, struct hub *hub, uint32_t client, const char *author)
 {
         struct scn_message message;
         peer_connect(peer, hub);
@@ -321,14 +320,49 @@ void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *
         message.as.hello.client = scene_client(client);
         message.as.hello.name = scene_text(author);
         peer_send(peer, &message);
-        cr_assert_eq(peer_expect(peer, SCN_MESSAGE_welcome).as.welcome.version, 1);
+}
+
+void peer_ask_open(struct peer *peer, const char *document, bool create)
+{
+        struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_open);
         message.as.open.request = 1;
         message.as.open.document = scene_text(document);
-        message.as.open.create = true;
+        message.as.open.create = create;
         peer_send(peer, &message);
+}
+
+void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *author, const char *document)
+{
+        peer_greet(peer, hub, client, author);
+        cr_assert_eq(peer_expect(peer, SCN_MESSAGE_welcome).as.welcome.version, 1);
+        peer_ask_open(peer, document, true);
         peer->last_stored = peer_expect(peer, SCN_MESSAGE_opened).as.opened.number;
         peer->number = peer->last_stored;
+}
+
+/* --- Edits --- */
+
+/* `message` has all but the ops. */
+static void send_edit(struct peer *peer, struct scn_message *message, const struct scn_op *ops, uint32_t count)
+{
+        struct scn_buffer buffer;
+        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&buffer);
+        scn_ops_encode(&packer, ops, count);
+        cr_assert_eq(packer.error, SCN_OK);
+        message->as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+        peer_send(peer, message);
+        scn_buffer_finish(&buffer);
+}
+
+void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = number;
+        message.as.edit.more = has_more;
+        send_edit(peer, &message, ops, count);
 }
 
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count)
@@ -336,23 +370,42 @@ void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, 
         peer_edit_part(peer, number, ops, count, false);
 }
 
-void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more)
-{
-        struct scn_buffer buffer;
-        struct scn_message message;
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, ops, count);
-        cr_assert_eq(packer.error, SCN_OK);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = number;
-        message.as.edit.more = has_more;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-        peer_send(peer, &message);
-        scn_buffer_finish(&buffer);
-}
-
 void peer_edit(struct peer *peer, const struct scn_op *ops, uint32_t count)
 {
         peer_edit_as(peer, ++peer->number, ops, count);
+}
+
+void peer_edit_in(struct peer *peer, uint64_t group, const struct scn_op *ops, uint32_t count)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = ++peer->number;
+        message.as.edit.group = group;
+        send_edit(peer, &message, ops, count);
+}
+
+static uint64_t or_absent(uint64_t value)
+{
+        return value == 0 ? SCN_ABSENT : value;
+}
+
+void peer_undo(struct peer *peer, struct peer_wish wish)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_undo);
+        message.as.undo.number = ++peer->number;
+        message.as.undo.count = or_absent(wish.count);
+        message.as.undo.step = or_absent(wish.step);
+        message.as.undo.force = wish.is_forced;
+        message.as.undo.dry = wish.is_dry;
+        peer_send(peer, &message);
+}
+
+void peer_redo(struct peer *peer, uint64_t count)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_redo);
+        message.as.redo.number = ++peer->number;
+        message.as.redo.count = or_absent(count);
+        peer_send(peer, &message);
 }

@@ -69,6 +69,10 @@ struct peer {
 
 /* Connects, says hello as `client` (a number) by `author`, and opens the document, which is made if need be. */
 void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *author, const char *document);
+/* Only says hello, whatever comes of it. author NULL: a guest. */
+void peer_greet(struct peer *peer, struct hub *hub, uint32_t client, const char *author);
+/* Asks for a document as request 1, whatever comes of it. */
+void peer_ask_open(struct peer *peer, const char *document, bool create);
 /* Only connects: no preface, no hello. */
 void peer_connect(struct peer *peer, struct hub *hub);
 void peer_close(struct peer *peer);
@@ -77,6 +81,17 @@ void peer_send(struct peer *peer, const struct scn_message *message);
 /* Sends an edit of these ops under the next number. */
 void peer_edit(struct peer *peer, const struct scn_op *ops, uint32_t count);
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count);
+/* The same as a part of a gesture; group SCN_ABSENT: of none. */
+void peer_edit_in(struct peer *peer, uint64_t group, const struct scn_op *ops, uint32_t count);
+/* Sends an undo or redo under the next number. What is 0 is not said. */
+struct peer_wish {
+        uint64_t count;
+        uint64_t step;
+        bool is_forced;
+        bool is_dry;
+};
+void peer_undo(struct peer *peer, struct peer_wish wish);
+void peer_redo(struct peer *peer, uint64_t count);
 /* One part of an edit; has_more: others of this number follow. */
 void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more);
 /* Takes what the server has to send right now, without running jobs. */

@@ -36,17 +36,11 @@ static scn_node_id id_of(const struct peer *peer, uint32_t uid)
 
 static void undo_or_redo(struct peer *peer, bool is_redo, uint64_t count)
 {
-        struct scn_message message;
         if (is_redo) {
-                scn_message_init(&message, SCN_MESSAGE_redo);
-                message.as.redo.number = ++peer->number;
-                message.as.redo.count = count;
+                peer_redo(peer, count);
         } else {
-                scn_message_init(&message, SCN_MESSAGE_undo);
-                message.as.undo.number = ++peer->number;
-                message.as.undo.count = count;
+                peer_undo(peer, (struct peer_wish){.count = count});
         }
-        peer_send(peer, &message);
         cr_assert_not(peer_expect(peer, SCN_MESSAGE_applied).as.applied.unchanged);
 }
 
@@ -183,18 +177,8 @@ SCN_TEST(b21, a_gesture_that_is_cut_off_is_one_step)
         (void)asking_edit(&ann, scene_add(1, 10, "N"));
         const struct scn_digest before = asking_digest(&ann, NULL);
         for (int i = 0; i < 10; i++) {
-                struct scn_buffer buffer;
-                struct scn_message message;
                 const struct scn_op op = scene_translate(id_of(&ann, 10), (float)i + 1, 0, 0);
-                scn_buffer_init(&buffer, 1024);
-                struct scn_packer packer = scn_packer_to(&buffer);
-                scn_ops_encode(&packer, &op, 1);
-                scn_message_init(&message, SCN_MESSAGE_edit);
-                message.as.edit.number = ++ann.number;
-                message.as.edit.group = 5;
-                message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-                peer_send(&ann, &message);
-                scn_buffer_finish(&buffer);
+                peer_edit_in(&ann, 5, &op, 1);
                 (void)peer_expect(&ann, SCN_MESSAGE_applied);
         }
         peer_close(&ann);
@@ -462,16 +446,8 @@ static void expect_refusal(struct hub *hub)
         struct peer peer;
         struct scn_message message;
         char text[512] = "";
-        peer_connect(&peer, hub);
-        peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(5);
-        peer_send(&peer, &message);
-        scn_message_init(&message, SCN_MESSAGE_open);
-        message.as.open.request = 1;
-        message.as.open.document = scene_text("island");
-        peer_send(&peer, &message);
+        peer_greet(&peer, hub, 5, NULL);
+        peer_ask_open(&peer, "island", false);
         while (peer_receive(&peer, &message)) {
                 cr_assert_neq(message.kind, SCN_MESSAGE_opened);
                 if (message.kind == SCN_MESSAGE_failed) {

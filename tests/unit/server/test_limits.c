@@ -488,24 +488,6 @@ SCN_TEST(batch, keeps_its_memory_for_the_next_one_unless_it_is_a_lot)
 
 /* --- Undo --- */
 
-static void send_undo(struct peer *peer, uint64_t count)
-{
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++peer->number;
-        message.as.undo.count = count;
-        peer_send(peer, &message);
-}
-
-static void send_redo(struct peer *peer, uint64_t count)
-{
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_redo);
-        message.as.redo.number = ++peer->number;
-        message.as.redo.count = count;
-        peer_send(peer, &message);
-}
-
 /* How many elements the array under this key of the summary has. */
 static uint32_t expect_summary(struct peer *peer, const char *key, bool *has_more_skipped_out)
 {
@@ -538,13 +520,13 @@ SCN_TEST(undo, takes_back_so_many_steps_at_once_at_the_most_and_redo_brings_so_m
         start(&hub, &ann);
         send_renames(&ann, SCN_SERVER_undo_count_max + 1);
         expect_applied(&ann, SCN_SERVER_undo_count_max + 1);
-        send_undo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_undo(&ann, (struct peer_wish){.count = SCN_SERVER_undo_count_max + 1});
         cr_assert_eq(expect_steps(&ann), SCN_SERVER_undo_count_max);
-        send_undo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_undo(&ann, (struct peer_wish){.count = SCN_SERVER_undo_count_max + 1});
         cr_assert_eq(expect_steps(&ann), 1);
-        send_redo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_redo(&ann, SCN_SERVER_undo_count_max + 1);
         cr_assert_eq(expect_steps(&ann), SCN_SERVER_undo_count_max);
-        send_redo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_redo(&ann, SCN_SERVER_undo_count_max + 1);
         cr_assert_eq(expect_steps(&ann), 1);
         finish(&hub, &ann);
 }
@@ -570,7 +552,7 @@ static uint32_t undo_with_skips(uint32_t skips, bool *has_more_skipped_out)
         }
         peer_edit(&bob, ops, skips);
         expect_applied(&bob, 1);
-        send_undo(&ann, 1);
+        peer_undo(&ann, (struct peer_wish){.count = 1});
         const uint32_t told = expect_summary(&ann, "skipped", has_more_skipped_out);
         peer_close(&bob);
         finish(&hub, &ann);
@@ -617,7 +599,7 @@ static uint32_t undo_four(scn_revision first, uint32_t less)
         hub_stop(&hub);
         hub_restart(&hub);
         peer_open(&ann, &hub, 1, "ann", "isle");
-        send_undo(&ann, 4);
+        peer_undo(&ann, (struct peer_wish){.count = 4});
         uint32_t steps = 0;
         if (first == 4 && less > 0) {
                 const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_refused);

@@ -24,11 +24,6 @@ static size_t output_of(struct peer *peer, uint8_t *bytes, size_t size_max)
         return size;
 }
 
-static bool is_text(struct scn_slice text, const char *expected)
-{
-        return text.size == strlen(expected) && memcmp(text.data, expected, text.size) == 0;
-}
-
 SCN_TEST(session, begins_its_stream_with_the_preface_even_if_a_failure_is_all_there_is_to_say)
 {
         static const char *const bad[] = {"GET / HTTP/1.1\r\n\r\n", "SCENED\x01\n\xc4\x02\x92\x14"};
@@ -80,8 +75,8 @@ SCN_TEST(session, refuses_an_edit_that_cannot_be_read_under_its_number_and_count
         cr_assert(peer_receive(&peer, &message));
         cr_assert_eq(message.kind, SCN_MESSAGE_refused);
         cr_assert_eq(message.as.refused.number, 1);
-        cr_assert(is_text(message.as.refused.code, "missing_field"));
-        cr_assert(is_text(message.as.refused.text, "edit.ops: a field that must be there is absent"));
+        cr_assert(scene_is_text(message.as.refused.code, "missing_field"));
+        cr_assert(scene_is_text(message.as.refused.text, "edit.ops: a field that must be there is absent"));
         const struct scn_op op = scene_add(1, 50, "boat");
         peer_edit_as(&peer, 2, &op, 1);
         cr_assert_eq(peer_expect(&peer, SCN_MESSAGE_applied).as.applied.number, 2);
@@ -117,19 +112,14 @@ SCN_TEST(session, answers_by_kind_before_a_document_is_open)
         struct peer peer;
         struct scn_message message;
         hub_start(&hub);
-        peer_connect(&peer, &hub);
-        peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(1);
-        peer_send(&peer, &message);
+        peer_greet(&peer, &hub, 1, NULL);
         (void)peer_expect(&peer, SCN_MESSAGE_welcome);
         const struct scn_op op = scene_add(1, 50, "boat");
         peer_edit_as(&peer, 7, &op, 1);
         cr_assert(peer_receive(&peer, &message));
         cr_assert_eq(message.kind, SCN_MESSAGE_refused);
         cr_assert_eq(message.as.refused.number, 7);
-        cr_assert(is_text(message.as.refused.code, "not_open"));
+        cr_assert(scene_is_text(message.as.refused.code, "not_open"));
         scn_message_init(&message, SCN_MESSAGE_unview);
         message.as.unview.view = 3;
         peer_send(&peer, &message);
@@ -142,7 +132,7 @@ SCN_TEST(session, answers_by_kind_before_a_document_is_open)
         peer_send(&peer, &message);
         cr_assert(peer_receive(&peer, &message));
         cr_assert_eq(message.as.failed.request, 4);
-        cr_assert(is_text(message.as.failed.code, "bad_name"));
+        cr_assert(scene_is_text(message.as.failed.code, "bad_name"));
         peer_close(&peer);
         hub_finish(&hub);
 }
@@ -265,7 +255,7 @@ SCN_TEST(session, says_which_number_comes_next)
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
         peer_edit_as(&ann, 9, &op, 1);
         const struct scn_message gap = peer_expect(&ann, SCN_MESSAGE_refused);
-        cr_assert(is_text(gap.as.refused.text, "number 9: the next one is 6"));
+        cr_assert(scene_is_text(gap.as.refused.text, "number 9: the next one is 6"));
         cr_assert_eq(gap.as.refused.op, SCN_ABSENT);
         peer_close(&ann);
         hub_finish(&hub);
@@ -279,7 +269,7 @@ SCN_TEST(session, names_a_message_it_does_not_know_and_no_request)
         peer_open(&ann, &hub, 1, "ann", "test");
         peer_send_bytes(&ann, "\xc4\x03\x92\x63\x07", 5);
         const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_failed);
-        cr_assert(is_text(message.as.failed.text, "message 99: there is no such message, or not for this side"));
+        cr_assert(scene_is_text(message.as.failed.text, "message 99: there is no such message, or not for this side"));
         cr_assert_eq(message.as.failed.request, SCN_ABSENT);
         cr_assert_not(message.as.failed.closes);
         peer_close(&ann);
