@@ -553,13 +553,13 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         send_all_answers(batch);
 }
 
-void scn_room_break(struct scn_room *room)
+void scn_room_break(struct scn_room *room, const char *why)
 {
         room->is_broken = true;
         struct scn_session *next = NULL;
         for (struct scn_session *session = room->sessions; session != NULL; session = next) {
                 next = session->next_in_room;
-                scn_session_end(session, SCN_E_OUTCOME_UNKNOWN, NULL);
+                scn_session_end(session, SCN_E_OUTCOME_UNKNOWN, why[0] != '\0' ? why : NULL);
         }
 }
 
@@ -606,7 +606,7 @@ static void done_batch(struct scn_job *job)
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
                 take_back(room, batch); /* nothing of it is published */
-                scn_room_break(room);
+                scn_room_break(room, batch->fault.text);
         } else {
                 take_back(room, batch);
         }

@@ -255,6 +255,7 @@ struct scn_room {
         uint64_t folded_us;         /* when something was folded last, since the document was opened; 0: nothing */
         uint64_t history_upkeep_ms; /* when its next piece may be done */
         uint64_t forget_at_ms;      /* when clients unused for long are looked for */
+        uint64_t look_at_ms;        /* when it is looked whether another program has written to the file */
         uint64_t memory_bytes;      /* of the document, about */
         struct scn_past *past;      /* memory.h: as it was, kept for who asks next */
         size_t past_count;
@@ -452,8 +453,9 @@ void scn_room_turn(struct scn_room *room);
 void scn_room_close_groups(struct scn_room *room, const struct scn_author *author);
 
 /* --- batch.c --- */
-/* The disk gave no verdict: all sessions end, the room closes, and the file decides when it is opened again. */
-void scn_room_break(struct scn_room *room);
+/* The disk gave no verdict, or somebody else has written to the file: all sessions end and are told why ("": the code
+ * says it), the room closes, and the file decides when it is opened again. */
+void scn_room_break(struct scn_room *room, const char *why);
 /* A session that goes gets no answers any more. NULL: no batch. */
 void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session);
 void scn_batch_drop_spare(struct scn_room *room);

@@ -15,6 +15,7 @@
 #include "server/room_open.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A checkpoint is due when what has to be replayed exceeds a quarter of what has to be loaded. */
@@ -25,6 +26,8 @@
 /* When a room closes anyway, a part of that is enough: the next opening is the quicker for it. */
 #define LAST_SHARE 4u
 #define RETRY_MS 60000u
+/* For a room where nothing is committed; a commit looks for itself. */
+#define LOOK_MS 5000u
 /* After each a worker rests this many times as long as it took: under load 1 MiB is soon gathered, and making
  * checkpoints must not cost more than the edits. */
 #define REST 10u
@@ -349,6 +352,8 @@ void scn_room_note_wal(struct scn_room *room, const struct scn_journal_wal *wal,
 enum piece {
         PIECE_EPOCH,
         PIECE_FORGET,
+        PIECE_LOOK,
+        PIECE_COUNT,
 };
 
 struct piece_job {
@@ -372,7 +377,8 @@ static enum scn_error reopen(struct piece_job *job)
                 error = scn_journal_state(job->journal, &state, &job->fault);
         }
         if (error == SCN_OK && state.last_revision != room->durable) {
-                error = SCN_E_OUTCOME_UNKNOWN; /* it is not the file that was read */
+                error = SCN_E_OUTCOME_UNKNOWN;
+                (void)snprintf(job->fault.text, sizeof job->fault.text, "the file is not the one that was read");
         }
         return error;
 }
@@ -381,6 +387,10 @@ static void run_piece(struct scn_job *base)
 {
         struct piece_job *job = (struct piece_job *)base;
         const struct scn_room *room = job->room;
+        if (job->piece == PIECE_LOOK) {
+                job->error = scn_journal_look(room->journal, &job->fault);
+                return;
+        }
         if (job->piece == PIECE_FORGET) {
                 job->error = scn_journal_forget_clients(room->journal, job->now_us, &job->is_done, &job->fault);
                 return;
@@ -398,14 +408,14 @@ static void run_piece(struct scn_job *base)
 static void log_piece(const struct piece_job *job)
 {
         const struct scn_room *room = job->room;
+        static const char *const names[PIECE_COUNT] = {"epoch", "clients", "look"};
         const bool is_epoch = job->piece == PIECE_EPOCH;
         if (is_epoch && job->error == SCN_OK) {
                 scn_server_log(room->server, SCN_LOG_INFO, "document %.*s: can be edited again", (int)room->name.size,
                         (const char *)room->name.data);
         } else if (job->error != SCN_OK && (!is_epoch || job->error != SCN_E_STORAGE_FULL)) {
                 scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: %s: %s: %s", (int)room->name.size,
-                        (const char *)room->name.data, is_epoch ? "epoch" : "clients", scn_error_text(job->error),
-                        job->fault.text);
+                        (const char *)room->name.data, names[job->piece], scn_error_text(job->error), job->fault.text);
         }
 }
 
@@ -422,13 +432,15 @@ static void done_piece(struct scn_job *base)
         log_piece(job);
         if (job->piece == PIECE_EPOCH) {
                 room->has_epoch = job->error == SCN_OK;
+        } else if (job->piece == PIECE_LOOK) {
+                room->look_at_ms = now_ms + LOOK_MS;
         } else if (job->error != SCN_OK) {
                 room->forget_at_ms = now_ms + RETRY_MS;
         } else if (job->is_done) {
                 room->forget_at_ms = now_ms + DAY_MS;
         }
         if (job->error == SCN_E_OUTCOME_UNKNOWN) {
-                scn_room_break(room);
+                scn_room_break(room, job->fault.text);
         }
         scn_free(job);
         scn_room_greet(room);
@@ -462,6 +474,8 @@ static void do_piece(struct scn_room *room)
                 submit_piece(room, PIECE_EPOCH);
         } else if (scn_server_now_ms(room->server) >= room->forget_at_ms) {
                 submit_piece(room, PIECE_FORGET);
+        } else if (scn_server_now_ms(room->server) >= room->look_at_ms) {
+                submit_piece(room, PIECE_LOOK);
         }
 }
 

@@ -365,6 +365,7 @@ enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_
                 return error;
         }
         journal->clients.last_revision = transactions[count - 1].revision;
+        scn_guard_note_end(journal->database.guard, transactions[count - 1].revision, transactions[count - 1].time_us);
         /* What is stored is stored, whether or not the write-ahead file can be emptied. */
         scn_database_upkeep_if_late(&journal->database);
         return SCN_OK;

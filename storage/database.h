@@ -6,6 +6,7 @@
 /* One SQLite connection to one document's file: opening it with all settings, its prepared statements, transactions,
  * the write-ahead file, and the border at which SQLite's codes become ours. No SQLite code passes further up. */
 
+#include "storage/guard.h"
 #include "storage/storage.h"
 
 #include <sqlite3.h>
@@ -163,7 +164,9 @@ struct scn_database {
         char path[4096 + 256]; /* for the faults, and for what lies beside it */
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
         struct scn_database_file main; /* when it was opened */
-        struct scn_database_file wal;  /* at the first commit */
+        struct scn_database_file wal;  /* the same, or at the first commit */
+        struct scn_guard *guard;       /* NULL: a file that is not ours to touch */
+        uint64_t moves;                /* of the guard, when this handle's commit began */
         bool is_writer;
         bool has_no_verdict;      /* a commit failed without verdict, or none can be durable: nothing more is written */
         bool is_unsettled;        /* the disk was too full for what stood in the write-ahead file at opening */
@@ -178,11 +181,17 @@ struct scn_database {
         uint32_t wal_held_count; /* upkeeps in a row that somebody who reads has kept from emptying it */
 };
 
+/* SQLite's, with the sizes that FORMAT.md gives. */
+#define SCN_DATABASE_PAGE_BYTES 4096
+#define SCN_DATABASE_WAL_HEAD_BYTES 32u
+#define SCN_DATABASE_WAL_FRAME_BYTES (SCN_DATABASE_PAGE_BYTES + 24) /* a page with its head */
+
 enum scn_database_kind {
         SCN_DATABASE_WRITE,
         SCN_DATABASE_READ,
         SCN_DATABASE_READ_FOREIGN, /* a file that is not ours to touch */
         SCN_DATABASE_READ_STILL,   /* nothing is made beside it: SCN_E_STORAGE_FULL if a write-ahead file is there */
+        SCN_DATABASE_READ_ALONE,   /* the same, and what is beside it is not looked at */
         SCN_DATABASE_EXCLUSIVE,    /* for writing, and only if nobody else has it open: SCN_E_STORAGE_BUSY */
 };
 
@@ -192,7 +201,9 @@ enum scn_database_kind {
 SCN_NODISCARD enum scn_error scn_database_open(struct scn_database *database, const char *path,
         enum scn_database_kind kind, const struct scn_journal_options *options, bool may_create,
         struct scn_storage_fault *fault);
-void scn_database_finish(struct scn_database *database);
+/* Not NULL: another program has written to the file, this was the last to leave it, and what stands in the write-ahead
+ * file is there still; the caller sees to it and then calls scn_guard_forget(). */
+SCN_NODISCARD struct scn_guard *scn_database_finish(struct scn_database *database);
 /* scn_journal_let_give_up(). */
 void scn_database_let_give_up(struct scn_database *database, atomic_bool *is_given_up);
 
@@ -225,8 +236,10 @@ SCN_NODISCARD enum scn_error scn_database_execute(
 SCN_NODISCARD enum scn_error scn_database_begin_read(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_end_read(struct scn_database *database);
 SCN_NODISCARD enum scn_error scn_database_begin_write(struct scn_database *database, struct scn_storage_fault *fault);
-/* Commits durably, and rolls back if that fails. Errors as scn_journal_append(); SCN_E_OUTCOME_UNKNOWN also if another
- * program has replaced or removed the file or its write-ahead file. */
+/* Whether what is committed will be found by whoever opens the document next. SCN_E_OUTCOME_UNKNOWN: another program
+ * has written to, replaced or removed the file or its write-ahead file; the transaction, if any, is taken back. */
+SCN_NODISCARD enum scn_error scn_database_look(struct scn_database *database, struct scn_storage_fault *fault);
+/* Commits durably, and rolls back if that fails. Errors as scn_journal_append(), and those of scn_database_look(). */
 SCN_NODISCARD enum scn_error scn_database_commit(struct scn_database *database, struct scn_storage_fault *fault);
 void scn_database_rollback(struct scn_database *database);
 /* Whether commits are durable from now on; at first they are. Outside a transaction. If they cannot be made so again
@@ -241,6 +254,28 @@ SCN_NODISCARD enum scn_error scn_database_upkeep(struct scn_database *database, 
 void scn_database_upkeep_if_late(struct scn_database *database);
 /* The size of the write-ahead file as far as it is in use after this handle's last commit. */
 uint64_t scn_database_wal_bytes(const struct scn_database *database);
+
+/* --- Between database.c, database_open.c and database_files.c --- */
+
+bool scn_database_is_given_up(const struct scn_database *database);
+/* Moves what stands in the write-ahead file to its place.
+ *
+ * What is there when the file is opened came from a process that died. If that happened because of a failed fsync,
+ * some of it may be in the system's cache only, and no later fsync would write it. Moving it writes it again. */
+SCN_NODISCARD enum scn_error scn_database_settle_wal(struct scn_database *database, struct scn_storage_fault *fault);
+/* Before the file is opened: from then on it is guarded. */
+SCN_NODISCARD enum scn_error scn_database_enter(struct scn_database *database, struct scn_storage_fault *fault);
+/* Around what may write to the file itself. `error`, without an end to follow: another program has. */
+SCN_NODISCARD enum scn_error scn_database_begin_move(
+        struct scn_database *database, enum scn_error error, struct scn_storage_fault *fault);
+void scn_database_end_move(struct scn_database *database);
+/* Notes which write-ahead file is there, if there is one. */
+void scn_database_note_wal(struct scn_database *database);
+/* Whether no other program has written to the files. If one has, nothing more is written here. */
+bool scn_database_is_as_left(struct scn_database *database);
+/* `error`, with a fault that says that another program has. */
+enum scn_error scn_database_fail_overwritten(
+        const struct scn_database *database, enum scn_error error, struct scn_storage_fault *fault);
 
 /* Bind a slice: nothing is bound as an empty value, not as NULL. It must live until the statement is run. */
 void scn_database_bind_blob(sqlite3_stmt *statement, int parameter, struct scn_slice bytes);

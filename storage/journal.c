@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault)
@@ -102,6 +103,16 @@ static enum scn_error check_tail(struct scn_journal *journal, struct scn_storage
         return error;
 }
 
+static enum scn_error note_end(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        struct scn_journal_tail tail;
+        const enum scn_error error = scn_journal_tail(journal, &tail, fault);
+
+        if (error == SCN_OK && journal->database.guard != NULL)
+                scn_guard_note_end(journal->database.guard, tail.revision, tail.time_us);
+        return error;
+}
+
 /* Several tables are looked at: they must be of one state. */
 static enum scn_error read_all(struct scn_journal *journal, struct scn_storage_fault *fault)
 {
@@ -112,8 +123,59 @@ static enum scn_error read_all(struct scn_journal *journal, struct scn_storage_f
         error = read_document(journal, fault);
         if (error == SCN_OK)
                 error = check_tail(journal, fault);
+        if (error == SCN_OK)
+                error = note_end(journal, fault);
         scn_database_end_read(&journal->database);
         return error;
+}
+
+static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,
+        const struct scn_storage_birth *birth, struct scn_journal **journal_out, struct scn_storage_fault *fault);
+
+/* Whether what is found so is a whole document, and with `guard` the one that was there. */
+static enum scn_error judge(const char *path, enum scn_database_kind kind, struct scn_guard *guard)
+{
+        struct scn_journal *journal;
+        struct scn_journal_tail tail;
+        enum scn_error error = open_on(path, kind, NULL, NULL, &journal, NULL);
+
+        if (error != SCN_OK)
+                return error;
+        error = scn_journal_tail(journal, &tail, NULL);
+        if (error == SCN_OK && guard != NULL && !scn_guard_is_end(guard, tail.revision, tail.time_us))
+                error = SCN_E_CORRUPT;
+        if (error == SCN_OK)
+                error = scn_journal_verify(journal, NULL);
+        scn_journal_close(journal);
+        return error;
+}
+
+/* Another program has written to the file while we had it open. What stands in the write-ahead file belongs to what
+ * was in the file before: of the two SQLite would make a mixture. Where that is the document as it was acknowledged,
+ * all stays. Where it is surely not, and the file is a document for itself, that is the document from now on. In all
+ * other cases everything stays for whoever looks after it. */
+static void leave_overwritten(const char *path, enum scn_error mixture)
+{
+        char beside[4096 + 256 + 8];
+
+        if ((mixture != SCN_E_CORRUPT && mixture != SCN_E_NOT_A_DOCUMENT) ||
+                judge(path, SCN_DATABASE_READ_ALONE, NULL) != SCN_OK)
+                return;
+        snprintf(beside, sizeof beside, "%s-wal", path);
+        unlink(beside);
+        snprintf(beside, sizeof beside, "%s-shm", path);
+        unlink(beside);
+}
+
+static void close_file(struct scn_journal *journal)
+{
+        struct scn_guard *guard = scn_database_finish(&journal->database);
+
+        if (guard == NULL)
+                return;
+        const enum scn_error mixture = judge(journal->database.path, SCN_DATABASE_READ_FOREIGN, guard);
+        leave_overwritten(journal->database.path, mixture);
+        scn_guard_forget(guard, mixture == SCN_OK);
 }
 
 static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,
@@ -138,7 +200,7 @@ static enum scn_error open_on(const char *path, enum scn_database_kind kind, con
                         *journal_out = journal;
                         return SCN_OK;
                 }
-                scn_database_finish(&journal->database);
+                close_file(journal);
         }
         scn_free(journal->origin);
         scn_checksum_finish(&journal->checksum);
@@ -187,11 +249,16 @@ void scn_journal_close(struct scn_journal *journal)
         if (journal == NULL)
                 return;
         SCN_ASSERT(journal->children == 0);
-        scn_database_finish(&journal->database);
+        close_file(journal);
         scn_client_cache_finish(&journal->clients);
         scn_free(journal->origin);
         scn_checksum_finish(&journal->checksum);
         scn_free(journal);
+}
+
+enum scn_error scn_journal_look(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        return scn_database_look(&journal->database, fault);
 }
 
 enum scn_error scn_journal_note_name(

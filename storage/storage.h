@@ -387,6 +387,12 @@ SCN_NODISCARD enum scn_error scn_journal_find_client(struct scn_journal *journal
 SCN_NODISCARD enum scn_error scn_journal_find_answer(struct scn_journal *journal, struct scn_uid client,
         uint64_t number, struct scn_journal_page **page_out, struct scn_storage_fault *fault);
 
+/* Whether what is appended will be found by whoever opens the document next: SCN_E_OUTCOME_UNKNOWN if another program
+ * has written to, replaced or removed the file or its write-ahead file; then nothing is written any more, and the
+ * document must be closed by all who have it open. When that is done, the file is what the other program has made of
+ * it, or the document as it was acknowledged if it still is that together with its write-ahead file. */
+SCN_NODISCARD enum scn_error scn_journal_look(struct scn_journal *journal, struct scn_storage_fault *fault);
+
 #define SCN_JOURNAL_CLIENT_UNUSED_US (INT64_C(30) * 24 * 3600 * 1000000)
 
 /* Forgets clients last heard of more than SCN_JOURNAL_CLIENT_UNUSED_US before now: their numbers begin anew. Their

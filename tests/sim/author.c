@@ -160,7 +160,7 @@ static void on_change(struct scn_view *view, const struct scn_view_event *event,
 static void on_end(struct scn_view *view, const struct scn_failure *failure, void *data)
 {
         static const char *const usual[] = {"gone", "no_node", "cancelled", "kicked", "taken_over", NULL};
-        static const char *const of_replay[] = {"disconnected", "storage_failed", "future", "folded",
+        static const char *const of_replay[] = {"disconnected", "storage_failed", "storage_busy", "future", "folded",
                 "before_retention", "gone", "no_node", "cancelled", "kicked", "taken_over", NULL};
         struct sim_view *mine = data;
         (void)view;

@@ -178,6 +178,7 @@ void sim_host_start(struct sim *sim)
         char problem[SCN_PROBLEM_BYTES] = "";
         sim->disk.is_running = is_running;
         sim->disk.on_broken = on_broken;
+        sim->disk.on_replace = sim_replace;
         sim->disk.data = sim;
         sim->disk.random = &sim->random;
         if (scn_server_create(&options, &sim->server, problem) != SCN_OK) {

@@ -190,6 +190,9 @@ static const char *why_not_quiet(struct sim *sim)
         if (!sim_host_is_idle(sim)) {
                 return "the server has something to do";
         }
+        if (sim_disk_is_written_over(&sim->disk)) {
+                return "a document that was written over is still open";
+        }
         if (sim->requests_due > 0) {
                 return "requests wait for an answer";
         }

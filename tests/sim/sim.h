@@ -503,6 +503,7 @@ struct sim_wish *sim_request(struct sim_author *author);
 void sim_drop(struct sim_author *author, struct scn_uid node, uint32_t fields, bool is_moved);
 void sim_weather(struct sim *sim);
 void sim_put_back(struct sim *sim, uint32_t document);
+void sim_replace(void *sim, const struct sim_document *now, const struct sim_document *old);
 
 /* --- verify.c --- */
 /* While all is quiet and connected. */

@@ -50,6 +50,10 @@ void sim_disk_detach(struct sim_disk *disk)
                 disk->storage->is_dead = true;
         }
         disk->storage = NULL;
+        for (struct sim_document *document = disk->documents, *next = NULL; document != NULL; document = next) {
+                next = document->next;
+                sim_store_left(disk, document);
+        }
 }
 
 enum scn_error sim_store_fail(struct scn_storage_fault *fault, enum scn_error error)
@@ -133,6 +137,9 @@ void sim_document_destroy(struct sim_document *document)
                         scn_free(now);
                 }
         }
+        if (document->next_contents != NULL) {
+                sim_document_destroy(document->next_contents);
+        }
         scn_free(document->fates);
         scn_free(document->name);
         scn_free(document->origin);
@@ -161,6 +168,7 @@ struct sim_document *sim_document_copy(const struct sim_document *document)
         *copy = *document;
         copy->next = NULL;
         copy->handles_count = 0;
+        copy->next_contents = NULL;
         copy->name = sim_store_bytes((struct scn_slice){document->name, document->name_size});
         copy->origin = sim_store_bytes((struct scn_slice){document->origin, document->origin_size});
         copy->transactions = copy_array(document->transactions, document->transactions_count, sizeof(void *));
@@ -198,10 +206,44 @@ static void unlink_document(struct sim_disk *disk, struct sim_document *document
         *at = document->next;
 }
 
+void sim_store_left(struct sim_disk *disk, struct sim_document *document)
+{
+        struct sim_document *next = document->next_contents;
+        if (next != NULL && document->handles_count == 0) {
+                document->next_contents = NULL;
+                sim_disk_put_back(disk, next);
+        }
+}
+
+bool sim_disk_write_over(struct sim_disk *disk, struct sim_document *copy)
+{
+        struct sim_document *there =
+                sim_disk_find(disk, SIM_DOCUMENTS, (struct scn_slice){copy->name, copy->name_size});
+        SCN_ASSERT(there != NULL && there->next_contents == NULL);
+        for (const struct scn_journal *journal = disk->handles; journal != NULL; journal = journal->next) {
+                if (journal->document == there && journal->is_still) {
+                        return false;
+                }
+        }
+        there->next_contents = copy;
+        sim_store_left(disk, there);
+        return true;
+}
+
+bool sim_disk_is_written_over(const struct sim_disk *disk)
+{
+        const struct sim_document *document = disk->documents;
+        while (document != NULL && document->next_contents == NULL) {
+                document = document->next;
+        }
+        return document != NULL;
+}
+
 void sim_disk_put_back(struct sim_disk *disk, struct sim_document *copy)
 {
         const struct scn_slice name = {copy->name, copy->name_size};
         struct sim_document *there = sim_disk_find(disk, SIM_DOCUMENTS, name);
+        disk->on_replace(disk->data, there, copy);
         if (there != NULL) {
                 SCN_ASSERT(there->handles_count == 0);
                 unlink_document(disk, there);

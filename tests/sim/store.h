@@ -78,6 +78,7 @@ struct sim_document {
         struct sim_tag *tags;
         size_t tags_count, tags_capacity;
         uint32_t handles_count;
+        struct sim_document *next_contents; /* what another program has written over it, once all have left it */
 };
 
 /* What may go wrong; all in percent of calls, asked by coin. */
@@ -97,6 +98,8 @@ struct sim_disk {
         uint64_t job; /* number of the job that runs; 0: none, nobody may wait for the disk */
         bool (*is_running)(void *data, uint64_t job);    /* submitted, and its end not told yet */
         void (*on_broken)(void *data, const char *what); /* the caller broke a rule of storage.h */
+        /* Somebody has put other contents in the document's place. */
+        void (*on_replace)(void *data, const struct sim_document *before, const struct sim_document *after);
         void *data;
 };
 
@@ -110,6 +113,11 @@ struct sim_document *sim_disk_find(const struct sim_disk *disk, enum sim_place p
 /* A copy of a document as it is, not on any disk; and the way back: over what is there by this name. */
 struct sim_document *sim_document_copy(const struct sim_document *document);
 void sim_document_destroy(struct sim_document *document);
+/* Another program copies over the document by this name, which must be there: takes the copy, and returns whether it
+ * has. Not over one that is opened still: nobody would notice. */
+bool sim_disk_write_over(struct sim_disk *disk, struct sim_document *copy);
+/* Whether a document that was written over is still open. */
+bool sim_disk_is_written_over(const struct sim_disk *disk);
 /* Takes the copy. No handle may be open. */
 void sim_disk_put_back(struct sim_disk *disk, struct sim_document *copy);
 

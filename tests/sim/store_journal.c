@@ -31,6 +31,13 @@ enum scn_error sim_store_ask(
         return SCN_OK;
 }
 
+static bool is_written_over(struct scn_journal *journal)
+{
+        const bool is_over = !journal->is_dead && journal->document->next_contents != NULL;
+        journal->is_poisoned = journal->is_poisoned || is_over;
+        return is_over;
+}
+
 enum scn_error sim_journal_ask(struct scn_journal *journal, enum sim_access access, struct scn_storage_fault *fault)
 {
         struct sim_disk *disk = journal->disk;
@@ -55,7 +62,7 @@ enum scn_error sim_journal_ask(struct scn_journal *journal, enum sim_access acce
 
 enum scn_error sim_journal_ask_write(struct scn_journal *journal, bool *is_done, struct scn_storage_fault *fault)
 {
-        const bool was_poisoned = journal->is_poisoned;
+        const bool was_poisoned = is_written_over(journal) || journal->is_poisoned;
         const enum scn_error error = sim_journal_ask(journal, SIM_WRITE, fault);
         *is_done = error == SCN_OK ||
                 (error == SCN_E_OUTCOME_UNKNOWN && !was_poisoned && scn_random_chance(journal->disk->random, 50));
@@ -91,6 +98,9 @@ static enum scn_error open_handle(const struct scn_storage *storage, struct scn_
         if (document == NULL) {
                 return sim_store_fail(fault, SCN_E_NO_DOCUMENT);
         }
+        if (document->next_contents != NULL) {
+                return sim_store_fail(fault, SCN_E_STORAGE_BUSY);
+        }
         *journal_out = make_handle(storage->disk, document, is_writer);
         return SCN_OK;
 }
@@ -110,7 +120,11 @@ enum scn_error scn_journal_open(const struct scn_storage *storage, struct scn_sl
 enum scn_error scn_journal_open_still(const struct scn_storage *storage, struct scn_slice name,
         struct scn_journal **journal_out, struct scn_storage_fault *fault)
 {
-        return open_handle(storage, name, false, journal_out, fault);
+        const enum scn_error error = open_handle(storage, name, false, journal_out, fault);
+        if (error == SCN_OK) {
+                (*journal_out)->is_still = true;
+        }
+        return error;
 }
 
 enum scn_error scn_journal_open_file(
@@ -139,6 +153,7 @@ void scn_journal_close(struct scn_journal *journal)
         *at = journal->next;
         if (journal->document != NULL) {
                 journal->document->handles_count--;
+                sim_store_left(journal->disk, journal->document);
         }
         scn_free(journal->origin);
         scn_free(journal);
@@ -331,6 +346,12 @@ enum scn_error scn_journal_forget_clients(
         }
         *is_done_out = error == SCN_OK;
         return error;
+}
+
+enum scn_error scn_journal_look(struct scn_journal *journal, struct scn_storage_fault *fault)
+{
+        const enum scn_error error = sim_journal_ask(journal, SIM_READ, fault);
+        return error == SCN_OK && is_written_over(journal) ? sim_store_fail(fault, SCN_E_OUTCOME_UNKNOWN) : error;
 }
 
 /* --- Transactions --- */

@@ -17,6 +17,7 @@ struct scn_journal {
         struct sim_disk *disk;
         struct sim_document *document; /* NULL: dead */
         bool is_writer;
+        bool is_still; /* open_still */
         bool is_dead;
         bool is_poisoned;
         uint64_t user;             /* the job that used it last */
@@ -49,6 +50,8 @@ enum scn_error sim_journal_ask(struct scn_journal *journal, enum sim_access acce
 /* The same for what is written. SCN_OK: do it and say so. Else *is_done says whether to do it all the same. */
 enum scn_error sim_journal_ask_write(struct scn_journal *journal, bool *is_done, struct scn_storage_fault *fault);
 
+/* A handle has been closed. */
+void sim_store_left(struct sim_disk *disk, struct sim_document *document);
 uint8_t *sim_store_bytes(struct scn_slice slice);
 void *sim_store_grow(void *array, size_t *capacity, size_t element_size, size_t count);
 struct sim_document *sim_store_make(

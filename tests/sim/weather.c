@@ -87,20 +87,35 @@ static void lose(struct sim *sim, uint32_t document, const struct scn_journal_tr
         }
 }
 
-/* An older state, while the server is down. */
-void sim_put_back(struct sim *sim, uint32_t which)
+static uint32_t which_document(const struct sim *sim, const struct sim_document *document)
 {
-        const struct sim_document *now = sim_host_document(sim, which);
-        const struct sim_document *old = sim->backups[which];
+        uint32_t which = 0;
+        while (which < sim->climate.documents_count && sim_host_document(sim, which) != document) {
+                which++;
+        }
+        return which;
+}
+
+/* Whatever the one has and the other has not is lost. */
+void sim_replace(void *data, const struct sim_document *now, const struct sim_document *old)
+{
+        struct sim *sim = data;
+        const uint32_t which = which_document(sim, now);
         for (size_t i = 0; now != NULL && i < now->transactions_count; i++) {
                 if (i >= old->transactions_count || old->transactions[i] != now->transactions[i]) {
                         lose(sim, which, &now->transactions[i]->transaction);
                 }
         }
-        sim_note(sim, "put back", which, old->transactions_count, 0);
+        sim_note(sim, "replaced", which, old->transactions_count, 0);
+        sim->history++;
+        sim_claims_lose(sim); /* the room has closed */
+}
+
+/* An older state, while the server is down. */
+void sim_put_back(struct sim *sim, uint32_t which)
+{
         sim_disk_put_back(&sim->disk, sim->backups[which]);
         sim->backups[which] = NULL;
-        sim->history++;
 }
 
 static void put_back(struct sim *sim)
@@ -109,6 +124,19 @@ static void put_back(struct sim *sim)
         if (sim->climate.has_backups && sim->backups[which] != NULL && sim->server != NULL && !sim->is_stopping) {
                 sim_host_crash(sim);
                 sim_put_back(sim, which);
+        }
+}
+
+/* An older state, while the server has it open. */
+static void write_over(struct sim *sim)
+{
+        const uint32_t which = sim_below(sim, sim->climate.documents_count);
+        const struct sim_document *document = sim_host_document(sim, which);
+        if (sim->backups[which] != NULL && document != NULL && document->next_contents == NULL) {
+                sim_note(sim, "write over", which, 0, 0);
+                if (sim_disk_write_over(&sim->disk, sim->backups[which])) {
+                        sim->backups[which] = NULL;
+                }
         }
 }
 
@@ -146,13 +174,14 @@ static const struct weather_row {
         uint32_t weight;
         void (*fall)(struct sim *sim);
 } weather_rows[] = {
-        {31, cut},
+        {28, cut},
         {4, fall_silent},
         {25, stall},
         {9, crash},
         {6, stop},
         {7, back_up},
         {5, put_back},
+        {3, write_over},
         {12, spoil_disk},
         {1, empty_house},
 };

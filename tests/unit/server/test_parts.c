@@ -8,7 +8,6 @@
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
-
 static void send_part(struct peer *peer, uint64_t number, const char *key, bool more)
 {
         const struct scn_op op = scene_set(1, key, scene_integer(1));

@@ -11,6 +11,7 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define AGE_S 100u
@@ -328,6 +329,7 @@ SCN_TEST(upkeep_history, under_way_holds_up_neither_edits_nor_the_end)
         start(&island, AGE_S, 0);
         drag_twice(&island);
         wait(&island, 1, 2); /* what else is due */
+        room_of(&island)->look_at_ms = UINT64_MAX;
         island.hub.utc_us += (AGE_S + 1) * UINT64_C(1000000);
         island.hub.monotonic_ms += 20000;
         scn_server_tick(island.hub.server);
@@ -414,6 +416,31 @@ SCN_TEST(upkeep_history, below_the_reserve_takes_no_edits_and_goes_on_reading_un
         wait(&island, 1, 1);
         peer_edit(&island.peer, &op, 1);
         (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
+        finish(&island);
+}
+
+/* Also where nobody edits. */
+SCN_TEST(upkeep_history, notices_another_program_that_writes_to_the_file_of_an_open_document)
+{
+        struct island island;
+        char command[160];
+        start(&island, 0, 0);
+        drag(&island, 1, 100);
+        wait(&island, 1, 2); /* what else is due */
+        (void)snprintf(command, sizeof command, "touch -d @1 %s/island.scene", island.hub.path);
+        cr_assert_eq(system(command), 0);
+        island.hub.monotonic_ms += 5000;
+        scn_server_tick(island.hub.server);
+        const struct scn_message message = peer_expect(&island.peer, SCN_MESSAGE_failed);
+        const struct scn_slice text = message.as.failed.text;
+        static const char wanted[] = "island.scene: another program has written to it";
+        cr_assert(text.size == sizeof wanted - 1 && memcmp(text.data, wanted, text.size) == 0, "%.*s", (int)text.size,
+                (const char *)text.data);
+        peer_close(&island.peer);
+        hub_run(&island.hub);
+        cr_assert_null(island.hub.server->rooms);
+        open_island(&island);
+        cr_assert_eq(room_of(&island)->durable, EDITS);
         finish(&island);
 }
 

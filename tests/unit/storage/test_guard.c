@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+#define _GNU_SOURCE
+#include "protocol/base/alloc.h"
+#include "tests/lib/storage.h"
+#include "tests/lib/test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct scn_test_shape small = SCN_TEST_SHAPE_SMALL;
+
+/* ------------------------------------------------- files that lose their names */
+
+static void copy_island(struct scn_journal *journal, const char *copy)
+{
+        struct scn_backup *backup;
+        uint64_t left = UINT64_MAX;
+
+        SCN_TEST_OK(scn_backup_create(journal, copy, &backup, NULL));
+        while (left != 0)
+                SCN_TEST_OK(scn_backup_step(backup, UINT32_MAX, &left, NULL));
+        SCN_TEST_OK(scn_backup_finish(backup, NULL));
+        scn_backup_destroy(backup);
+}
+
+static void expect_no_more(struct scn_journal *journal, scn_revision next, const char *what)
+{
+        struct scn_storage_fault fault = {0};
+
+        for (int i = 0; i < 2; i++) {
+                cr_assert_eq(scn_test_append(journal, next, 1, &small, &fault), SCN_E_OUTCOME_UNKNOWN);
+                if (i == 0)
+                        cr_assert_not_null(strstr(fault.text, what), "%s", fault.text);
+        }
+}
+
+/* And what stood in the write-ahead file of the one is not taken for something of the other. */
+SCN_TEST(guard, stores_nothing_in_a_file_that_was_replaced)
+{
+        struct scn_test_storage test;
+        char path[512], copy[512], wal[520];
+
+        scn_test_storage_init(&test);
+        snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
+        snprintf(copy, sizeof copy, "%s", scn_test_storage_file(&test, "copy"));
+        snprintf(wal, sizeof wal, "%s-wal", path);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 10, &small, NULL));
+        copy_island(journal, copy);
+        SCN_TEST_OK(scn_test_append(journal, 11, 5, &small, NULL));
+        cr_assert_eq(rename(copy, path), 0);
+        expect_no_more(journal, 16, "another program has replaced");
+        cr_assert_eq(access(wal, F_OK), -1);
+        scn_journal_close(journal);
+        journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+        cr_assert_eq(scn_test_count(journal, &small), 10);
+        SCN_TEST_OK(scn_test_append(journal, 11, 1, &small, NULL));
+        SCN_TEST_OK(scn_journal_verify(journal, NULL));
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(guard, stores_nothing_in_a_file_that_was_moved_away_and_leaves_it_whole)
+{
+        struct scn_test_storage test;
+        char path[512], moved[512];
+
+        scn_test_storage_init(&test);
+        snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene"));
+        snprintf(moved, sizeof moved, "%s", scn_test_storage_file(&test, "moved"));
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 10, &small, NULL));
+        cr_assert_eq(rename(path, moved), 0);
+        expect_no_more(journal, 11, "another program has replaced");
+        scn_journal_close(journal);
+        SCN_TEST_OK(scn_journal_open_file(moved, &journal, NULL));
+        cr_assert_eq(scn_test_count(journal, &small), 10);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(guard, stores_nothing_in_a_write_ahead_file_that_was_removed_and_loses_nothing_of_it)
+{
+        struct scn_test_storage test;
+
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 10, &small, NULL));
+        cr_assert_eq(unlink(scn_test_storage_file(&test, "island.scene-wal")), 0);
+        expect_no_more(journal, 11, "another program has replaced");
+        scn_journal_close(journal);
+        journal = scn_test_open_island(&test, SCN_JOURNAL_WRITE);
+        cr_assert_eq(scn_test_count(journal, &small), 10);
+        SCN_TEST_OK(scn_test_append(journal, 11, 1, &small, NULL));
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+/* ---------------------------------------------- files that others write to */
+
+#define LAST 60
+
+/* An island of ten transactions with a copy of it, and then of more. What makes the difference is in the
+ * write-ahead file, or some of it has been moved to its place. */
+struct island {
+        struct scn_test_storage test;
+        struct scn_journal *journal;
+        char path[512], copy[512], wal[520];
+};
+
+static void init(struct island *island, bool is_moved)
+{
+        const struct scn_journal_options options = {.wal_pages = 1};
+
+        scn_test_storage_init(&island->test);
+        snprintf(island->path, sizeof island->path, "%s", scn_test_storage_file(&island->test, "island.scene"));
+        snprintf(island->copy, sizeof island->copy, "%s", scn_test_storage_file(&island->test, "copy"));
+        snprintf(island->wal, sizeof island->wal, "%s-wal", island->path);
+        island->journal = scn_test_create_island(&island->test);
+        SCN_TEST_OK(scn_test_append(island->journal, 1, 10, &small, NULL));
+        copy_island(island->journal, island->copy);
+        if (is_moved) {
+                scn_journal_close(island->journal);
+                SCN_TEST_OK(scn_journal_open(
+                        island->test.storage, scn_test_text("island"), &options, &island->journal, NULL));
+        }
+        SCN_TEST_OK(scn_test_append(island->journal, 11, LAST - 11, &small, NULL));
+        if (is_moved)
+                SCN_TEST_OK(scn_journal_upkeep(island->journal, NULL));
+        SCN_TEST_OK(scn_test_append(island->journal, LAST, 1, &small, NULL));
+}
+
+/* By another program: what this one opens and closes takes SQLite's locks away. */
+__attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
+{
+        char command[1200];
+        va_list arguments;
+
+        va_start(arguments, format);
+        vsnprintf(command, sizeof command, format, arguments);
+        va_end(arguments);
+        cr_assert_eq(system(command), 0, "%s", command);
+}
+
+/* Opens the island again, which has `count` transactions, and adds one. */
+static void expect_island(struct island *island, scn_revision count)
+{
+        island->journal = scn_test_open_island(&island->test, SCN_JOURNAL_WRITE);
+        cr_assert_eq(scn_test_count(island->journal, &small), count);
+        SCN_TEST_OK(scn_journal_verify(island->journal, NULL));
+        SCN_TEST_OK(scn_test_append(island->journal, count + 1, 1, &small, NULL));
+        scn_journal_close(island->journal);
+        scn_test_storage_finish(&island->test);
+}
+
+SCN_TEST(guard, lets_nothing_be_stored_in_a_file_that_another_was_copied_over)
+{
+        struct scn_storage_fault fault;
+        struct scn_journal *other;
+        struct island island;
+
+        init(&island, true);
+        struct scn_journal *reader = scn_test_open_island(&island.test, SCN_JOURNAL_READ);
+        run("cp %s %s", island.copy, island.path);
+        expect_no_more(island.journal, LAST + 1, "island.scene: another program has written to it");
+        scn_journal_close(island.journal);
+        cr_assert_eq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &other, &fault),
+                SCN_E_STORAGE_BUSY);
+        cr_assert_not_null(strstr(fault.text, "another program has written to it"), "%s", fault.text);
+        scn_journal_close(reader);
+        expect_island(&island, 10);
+}
+
+SCN_TEST(guard, closes_a_file_that_another_was_copied_over_as_it_is)
+{
+        struct island island;
+
+        init(&island, true);
+        run("cp %s %s", island.copy, island.path);
+        scn_journal_close(island.journal);
+        run("cmp %s %s", island.copy, island.path);
+        cr_assert_eq(access(island.wal, F_OK), -1);
+        expect_island(&island, 10);
+}
+
+SCN_TEST(guard, keeps_what_was_acknowledged_if_the_write_ahead_file_has_all_that_the_copy_lacks)
+{
+        struct island island;
+
+        init(&island, false);
+        run("cp %s %s", island.copy, island.path);
+        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        scn_journal_close(island.journal);
+        expect_island(&island, LAST);
+}
+
+/* With what stands in the write-ahead file the document is whole. */
+SCN_TEST(guard, loses_nothing_of_a_file_whose_time_somebody_has_set)
+{
+        struct island island;
+
+        init(&island, true);
+        run("touch -d @1 %s", island.path);
+        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        scn_journal_close(island.journal);
+        cr_assert_eq(access(island.wal, F_OK), 0);
+        expect_island(&island, LAST);
+}
+
+/* But the sizes. */
+SCN_TEST(guard, does_not_rely_on_times_after_a_few_false_alarms)
+{
+        struct island island;
+
+        init(&island, false);
+        for (scn_revision revision = LAST + 1; revision <= LAST + 3; revision++) {
+                run("touch -d @1 %s", island.path);
+                expect_no_more(island.journal, revision, "another program has written to it");
+                scn_journal_close(island.journal);
+                island.journal = scn_test_open_island(&island.test, SCN_JOURNAL_WRITE);
+                SCN_TEST_OK(scn_test_append(island.journal, revision, 1, &small, NULL));
+        }
+        run("touch -d @1 %s", island.path);
+        SCN_TEST_OK(scn_test_append(island.journal, LAST + 4, 1, &small, NULL));
+        run("echo no scene >> %s", island.path);
+        expect_no_more(island.journal, LAST + 5, "another program has written to it");
+        scn_journal_close(island.journal);
+        scn_test_storage_finish(&island.test);
+}
+
+SCN_TEST(guard, leaves_what_is_no_document_as_it_is)
+{
+        struct scn_storage_fault fault;
+        struct scn_journal *journal;
+        struct island island;
+
+        init(&island, true);
+        run("echo no scene > %s", island.path);
+        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        scn_journal_close(island.journal);
+        cr_assert_neq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &journal, &fault), SCN_OK);
+        run("test \"$(cat %s)\" = 'no scene'", island.path);
+        cr_assert_eq(access(island.wal, F_OK), 0);
+        scn_test_storage_finish(&island.test);
+}
+
+SCN_TEST(guard, finds_a_write_ahead_file_that_was_cut)
+{
+        struct island island;
+
+        init(&island, false);
+        run(": > %s", island.wal);
+        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        scn_journal_close(island.journal);
+        scn_test_storage_finish(&island.test);
+}
+
+/* Two handles that move, and cut, what the other one has written. */
+SCN_TEST_WITH(guard, takes_no_checkpoint_of_ours_for_somebody_elses, .timeout = 120)
+{
+        const struct scn_journal_options options = {.wal_pages = 4};
+        struct scn_test_storage test;
+        struct scn_journal *journals[2];
+        uint64_t moved = 0;
+
+        scn_test_storage_init(&test);
+        scn_journal_close(scn_test_create_island(&test));
+        for (int i = 0; i < 2; i++)
+                SCN_TEST_OK(scn_journal_open(test.storage, scn_test_text("island"), &options, &journals[i], NULL));
+        for (scn_revision revision = 1; revision <= 200; revision++) {
+                struct scn_journal *journal = journals[revision / 7 % 2];
+                struct stat before, after;
+                cr_assert_eq(stat(scn_test_storage_file(&test, "island.scene"), &before), 0);
+                SCN_TEST_OK(scn_test_append(journal, revision, 1, &small, NULL));
+                SCN_TEST_OK(scn_journal_upkeep(journals[revision / 5 % 2], NULL));
+                cr_assert_eq(stat(scn_test_storage_file(&test, "island.scene"), &after), 0);
+                moved += before.st_mtim.tv_nsec != after.st_mtim.tv_nsec;
+        }
+        cr_assert_gt(moved, 10);
+        cr_assert_eq(scn_test_count(journals[0], &small), 200);
+        for (int i = 0; i < 2; i++)
+                scn_journal_close(journals[i]);
+        scn_test_storage_finish(&test);
+}
