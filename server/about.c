@@ -311,6 +311,13 @@ static const char *text_of(enum scn_error error, const struct scn_node_ref *ref)
                                                                                   : scn_error_text(error);
 }
 
+static void put_record_limit(struct scn_said *said, const struct scn_limits *limits)
+{
+        char text[64];
+        (void)snprintf(text, sizeof text, ", record_bytes_max = %" PRIu32, limits->record_bytes_max);
+        put(said, text);
+}
+
 static const char *end(struct scn_said *said, enum scn_error error, const char *text, const struct scn_limits *limits)
 {
         put(said, text);
@@ -323,7 +330,11 @@ const char *scn_about_request(struct scn_said *said, const struct scn_message *m
 {
         *said = (struct scn_said){.size = 0};
         put_subject(said, message, error, text);
-        return end(said, error, text != NULL ? text : text_of(error, node_of(message)), limits);
+        (void)end(said, error, text != NULL ? text : text_of(error, node_of(message)), limits);
+        if (error == SCN_E_TOO_LARGE && (message->kind == SCN_MESSAGE_undo || message->kind == SCN_MESSAGE_redo)) {
+                put_record_limit(said, limits);
+        }
+        return said->text;
 }
 
 const char *scn_about_node(struct scn_said *said, const char *what, const struct scn_node_ref *ref,
@@ -365,9 +376,31 @@ const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, e
         }
         (void)end(said, error, text_of(error, refusal != NULL ? refusal->lost : NULL), limits);
         if (error == SCN_E_TOO_LARGE) {
-                char text[64];
-                (void)snprintf(text, sizeof text, ", record_bytes_max = %" PRIu32, limits->record_bytes_max);
-                put(said, text);
+                put_record_limit(said, limits);
         }
         return said->text;
+}
+
+const char *scn_about_stream(struct scn_said *said, const struct scn_frame_reader *reader, enum scn_error error)
+{
+        char *const text = said->text;
+        const size_t room = sizeof said->text;
+        if (error == SCN_E_VERSION) {
+                (void)snprintf(text, room, "the preface is of version %u: version %u is spoken here", reader->byte_met,
+                        SCN_FRAMING_VERSION);
+        } else if (error == SCN_E_TOO_LARGE && reader->message_bytes_max == SCN_MESSAGE_BYTES_BEFORE_LOGIN_MAX) {
+                (void)snprintf(text, room, "message of %" PRIu32 " bytes: %s, %u bytes before hello", reader->size_met,
+                        scn_error_text(error), SCN_MESSAGE_BYTES_BEFORE_LOGIN_MAX);
+        } else if (error == SCN_E_TOO_LARGE) {
+                (void)snprintf(text, room, "message of %" PRIu32 " bytes: %s, message_bytes_max = %u", reader->size_met,
+                        scn_error_text(error), SCN_MESSAGE_BYTES_MAX);
+        } else if (error == SCN_E_BAD_MESSAGE && !reader->has_preface) {
+                (void)snprintf(text, room, "the stream does not begin with the preface of this protocol");
+        } else if (error == SCN_E_BAD_MESSAGE) {
+                (void)snprintf(text, room, "no frame begins with the byte 0x%02x", reader->byte_met);
+        } else {
+                (void)snprintf(text, room, "%s", scn_error_text(error));
+        }
+        said->size = strlen(text);
+        return text;
 }

@@ -8,6 +8,7 @@
  * says no passes here; codes, which programs compare, are not touched. */
 
 #include "protocol/scene/document.h"
+#include "protocol/wire/frame.h"
 #include "protocol/wire/message.h"
 
 #define SCN_SAID_BYTES_MAX 1024u /* of a reason, for people */
@@ -31,5 +32,7 @@ bool scn_about_is_of_document(enum scn_error error);
 /* The same of one node among several, called `what`. */
 const char *scn_about_node(struct scn_said *said, const char *what, const struct scn_node_ref *ref,
         enum scn_error error, const struct scn_limits *limits);
+/* Why nothing more can be read of a stream, and so the connection ends. */
+const char *scn_about_stream(struct scn_said *said, const struct scn_frame_reader *reader, enum scn_error error);
 
 #endif

@@ -323,20 +323,19 @@ static void done_check(struct scn_job *job)
         adopt->is_busy = false;
         adopt->server->has_check = false;
         atomic_store(&adopt->in_check, NULL);
+        if (is_over(adopt) && adopt->error == SCN_E_STOPPING) {
+                end(adopt);
+                return;
+        }
+        /* Of the file. What it comes too early for is between the server and who asks. */
+        scn_server_log_fault(adopt->server, adopt->name, "a file was refused", adopt->error, &adopt->fault, NULL);
         if (adopt->error == SCN_OK && is_own(adopt->session, adopt->name)) {
                 adopt->error = SCN_E_OUT_OF_TURN;
         }
         if (adopt->error == SCN_OK && is_placing(adopt->server, adopt->name, false)) {
                 adopt->error = SCN_E_BUSY;
         }
-        if (is_over(adopt) && adopt->error == SCN_E_STOPPING) {
-                end(adopt);
-                return;
-        }
         if (adopt->error != SCN_OK) {
-                scn_server_log(adopt->server, SCN_LOG_WARNING, "document %.*s: a file was refused: %s: %s",
-                        (int)adopt->name.size, (const char *)adopt->name.data, scn_error_text(adopt->error),
-                        adopt->fault.text);
                 fail(adopt);
                 return;
         }

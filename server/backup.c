@@ -219,6 +219,7 @@ bool scn_backup_start(struct scn_session *session, uint64_t request)
         session->backup = stream;
         session->is_asking = true;
         server->backups_count++;
+        scn_server_note_reader(server);
         submit(stream, run_copy, done_step);
         return true;
 }

@@ -258,9 +258,15 @@ static bool put_answer(struct scn_batch *batch, struct scn_slice payload, struct
 void scn_batch_add_refused(
         struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_refusal *refusal)
 {
-        struct scn_entry *entry = begin_entry(batch, taken, false);
         struct scn_said said;
         const char *text = scn_about_edit(&said, &taken->edit, error, refusal, &batch->room->server->options.limits);
+        scn_batch_add_refused_said(batch, taken, error, refusal, text);
+}
+
+void scn_batch_add_refused_said(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error,
+        const struct scn_refusal *refusal, const char *text)
+{
+        struct scn_entry *entry = begin_entry(batch, taken, false);
         struct scn_shared_bytes *frame = scn_answer_encode_refused(taken->number, error, refusal, text);
         if (entry != NULL && frame != NULL) {
                 entry->answer = batch->answers.size;
@@ -399,7 +405,7 @@ static void run_batch(struct scn_job *job)
                 batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
         if (batch->error == SCN_OK) {
                 batch->upkeep_error = scn_journal_upkeep(batch->room->journal, &batch->fault);
-                batch->wal_bytes = scn_journal_wal_bytes(batch->room->journal);
+                batch->wal = scn_journal_wal(batch->room->journal);
         }
 }
 
@@ -595,7 +601,8 @@ static void done_batch(struct scn_job *job)
                         (const char *)room->name.data, scn_error_text(batch->upkeep_error), batch->fault.text);
         }
         if (batch->error == SCN_OK) {
-                scn_room_note_wal(room, batch->wal_bytes);
+                const bool was_alone = !batch->had_readers && batch->readers_ever == room->server->readers_ever;
+                scn_room_note_wal(room, &batch->wal, was_alone);
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
                 take_back(room, batch); /* nothing of it is published */
@@ -615,6 +622,8 @@ void scn_batch_submit(struct scn_batch *batch)
         const struct scn_server_options *options = &room->server->options;
         if (batch->drafts_count > 0 && make_transactions(batch)) {
                 batch->job = (struct scn_job){.run = run_batch, .done = done_batch};
+                batch->had_readers = scn_room_has_readers(room);
+                batch->readers_ever = room->server->readers_ever;
                 options->submit(options->data, &batch->job);
                 return;
         }

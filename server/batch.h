@@ -60,7 +60,9 @@ struct scn_batch {
         size_t journal_records_capacity;
         enum scn_error error;
         enum scn_error upkeep_error; /* nothing is lost by it */
-        uint64_t wal_bytes;
+        struct scn_journal_wal wal;
+        bool had_readers; /* when it was submitted, of our own; and: */
+        uint64_t readers_ever;
         struct scn_storage_fault fault;
         /* The turn's own. */
         struct scn_ops ops;       /* of the edit that is being taken: memory is reused from one to the next ... */
@@ -83,6 +85,9 @@ void scn_batch_add_unchanged(struct scn_batch *batch, const struct scn_taken *ta
 /* `refusal` NULL: there is nothing to say but the error. */
 void scn_batch_add_refused(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error,
         const struct scn_refusal *refusal);
+/* The same with a text that says already what it is about. */
+void scn_batch_add_refused_said(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error,
+        const struct scn_refusal *refusal, const char *text);
 
 /* Takes the batch, which is the room's own: to the journal if there is something to store, else to the publish point
  * at once. */

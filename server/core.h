@@ -268,7 +268,12 @@ struct scn_room {
         size_t past_count;
         uint64_t past_drops_count;
         struct scn_room_counters counters;
-        bool has_large_wal;          /* and it has been said */
+        enum scn_wal_said {
+                SCN_WAL_SAID_NOTHING,
+                SCN_WAL_SAID_LARGE, /* for as long as somebody reads */
+                SCN_WAL_SAID_WHOSE, /* nobody of ours does */
+        } wal_said;
+        uint32_t wal_held_count;     /* when it was last looked at */
         bool has_damaged_checkpoint; /* the newest one could not be used: another is wanted */
         uint64_t idle_since_ms;
         bool is_broken; /* the journal gave no verdict: no more edits, closes when it can */
@@ -291,6 +296,7 @@ struct scn_server {
         uint32_t jobs_count;         /* under way that name no room */
         uint32_t history_jobs_count; /* of these, questions about the past */
         uint32_t checkpoint_jobs_count;
+        uint64_t readers_ever;   /* jobs that read documents' files beside the rooms themselves */
         bool has_history_upkeep; /* one of the rooms */
         uint32_t backups_count;
         uint64_t above_reserve;   /* so much more is free, as far as it is known */
@@ -340,6 +346,8 @@ struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t 
 bool scn_server_has_history_job(const struct scn_server *server);
 void scn_server_begin_history_job(struct scn_server *server);
 void scn_server_end_history_job(struct scn_server *server);
+/* A job begins that reads documents' files, beside the rooms themselves. */
+void scn_server_note_reader(struct scn_server *server);
 /* Serves sessions of which one may have waited for a job to end. */
 void scn_server_pump(struct scn_server *server);
 /* While a job may make or move a document of this name, none is put in its place. The name is borrowed. */
@@ -479,8 +487,11 @@ void scn_server_look_at_disk(struct scn_server *server);
 void scn_server_upkeep(struct scn_server *server);
 /* At the publish point: so many bytes were added to the journal. */
 void scn_room_gather(struct scn_room *room, uint64_t bytes);
-/* After each append: so long is the write-ahead file. Says so once if it is longer than it should ever be. */
-void scn_room_note_wal(struct scn_room *room, uint64_t bytes);
+/* Whether a job of the server's own may be reading the room's document now. */
+bool scn_room_has_readers(const struct scn_room *room);
+/* After each append. Says so once if the write-ahead file is longer than it should be because somebody reads, and who
+ * that is. `was_alone`: nobody of ours has been reading meanwhile. */
+void scn_room_note_wal(struct scn_room *room, const struct scn_journal_wal *wal, bool was_alone);
 /* Begins a checkpoint if one is due; `is_last`: the room is about to close, and less is enough. True if one is under
  * way now: the room may go on with everything but closing. */
 bool scn_room_checkpoint(struct scn_room *room, bool is_last);

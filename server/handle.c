@@ -11,6 +11,7 @@
 #include "server/live.h"
 #include "server/tag.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct scn_slice text_of(const char *text)
@@ -83,7 +84,10 @@ static bool take_author(struct scn_session *session, struct scn_slice name)
 static void handle_hello(struct scn_session *session, const struct scn_message_hello *hello)
 {
         if (hello->version < SCN_PROTOCOL_VERSION) {
-                scn_session_end(session, SCN_E_VERSION, NULL);
+                char text[96];
+                (void)snprintf(text, sizeof text, "hello.version: %llu is not spoken here, version %u is",
+                        (unsigned long long)hello->version, SCN_PROTOCOL_VERSION);
+                scn_session_end(session, SCN_E_VERSION, text);
                 return;
         }
         if (scn_uid_is_none(hello->client)) {
@@ -377,6 +381,7 @@ static void submit_manage(struct scn_session *session, uint64_t request, enum ma
                 scn_server_claim_name(server, &manage->claims[1], manage->to);
         }
         server->has_listing = server->has_listing || wants_states;
+        scn_server_note_reader(server);
         server->jobs_count++;
         session->is_asking = true;
         options->submit(options->data, &manage->job);

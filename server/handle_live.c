@@ -167,9 +167,9 @@ void scn_handle_preview(struct scn_session *session, const struct scn_message_pr
 
 /* The nodes that a request names, in its order and by id. */
 struct named {
-        scn_node_id ids[SCN_LIVE_locks_max];
+        scn_node_id *ids; /* owned, with `sorted` behind it */
         size_t count;
-        scn_node_id sorted[SCN_LIVE_locks_max];
+        scn_node_id *sorted;
         size_t sorted_count;
         struct scn_node_ref lost; /* the one that led to no node */
 };
@@ -181,16 +181,23 @@ static int compare_ids(const void *a, const void *b)
         return (left > right) - (left < right);
 }
 
-static enum scn_error read_nodes(const struct scn_session *session, struct scn_slice nodes, struct named *named)
+/* `named` is the caller's to free, also when this fails. */
+static enum scn_error read_nodes(
+        const struct scn_session *session, struct scn_slice nodes, uint32_t count_max, struct named *named)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(nodes);
         const uint32_t count = scn_unpack_array(&unpacker);
         uint64_t steps_left = scn_document_limits(session->room->document)->path_steps_max;
-        named->count = named->sorted_count = 0;
-        named->lost.kind = SCN_REF_NONE;
-        if (unpacker.error != SCN_OK || count > SCN_LIVE_locks_max) {
+        *named = (struct named){.lost = {.kind = SCN_REF_NONE}};
+        if (unpacker.error != SCN_OK || count > count_max) {
                 return unpacker.error != SCN_OK ? unpacker.error : SCN_E_TOO_MANY_LOCKS;
         }
+        /* Each took a byte at least, so this is no more than what a message may have. */
+        named->ids = scn_alloc_zero(2 * (size_t)count + 1, sizeof *named->ids);
+        if (named->ids == NULL) {
+                return SCN_E_NO_MEMORY;
+        }
+        named->sorted = named->ids + count;
         for (uint32_t i = 0; i < count; i++) {
                 const struct scn_node_ref ref = scn_unpack_ref(&unpacker);
                 if (unpacker.error != SCN_OK) {
@@ -273,9 +280,10 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
                                   : "lock.ttl: from 1 second to lock_ttl_max");
                 return;
         }
-        enum scn_error error = read_nodes(session, message->nodes, &named);
+        enum scn_error error = read_nodes(session, message->nodes, SCN_LIVE_locks_max, &named);
         if (error != SCN_OK) {
                 fail_nodes(session, message->request, error, &named);
+                scn_free(named.ids);
                 return;
         }
         const struct scn_lock_wish wish = {
@@ -291,20 +299,24 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         } else {
                 fail_lock(session, message->request, error, blocker);
         }
+        scn_free(named.ids);
 }
 
+/* As many as a message can name: an author's sessions together may hold more than one of them can. */
 void scn_handle_unlock(struct scn_session *session, const struct scn_message_unlock *message)
 {
         struct scn_buffer body;
-        struct named named = {.count = 0};
+        struct named named = {.ids = NULL};
         const bool is_all = message->nodes.data == NULL;
-        const enum scn_error error = is_all ? SCN_OK : read_nodes(session, message->nodes, &named);
+        const enum scn_error error = is_all ? SCN_OK : read_nodes(session, message->nodes, UINT32_MAX, &named);
         if (error != SCN_OK) {
                 fail_nodes(session, message->request, error, &named);
+                scn_free(named.ids);
                 return;
         }
         const uint32_t count =
                 is_all ? scn_lock_release_all(session) : scn_lock_release(session, named.sorted, named.sorted_count);
+        scn_free(named.ids);
         scn_buffer_init(&body, 64);
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_uint(&packer, count);

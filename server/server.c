@@ -107,6 +107,7 @@ void scn_server_begin_history_job(struct scn_server *server)
 {
         server->jobs_count++;
         server->history_jobs_count++;
+        scn_server_note_reader(server);
 }
 
 void scn_server_end_history_job(struct scn_server *server)
@@ -114,6 +115,11 @@ void scn_server_end_history_job(struct scn_server *server)
         server->jobs_count--;
         server->history_jobs_count--;
         scn_server_pump(server);
+}
+
+void scn_server_note_reader(struct scn_server *server)
+{
+        server->readers_ever++;
 }
 
 void scn_server_pump(struct scn_server *server)

@@ -416,7 +416,9 @@ static void end_if_done(struct scn_session *session)
                 return;
         }
         if (session->stream_error != SCN_OK) {
-                scn_session_end(session, session->stream_error, "the stream of frames is broken");
+                struct scn_said said;
+                const enum scn_error error = session->stream_error;
+                scn_session_end(session, error, scn_about_stream(&said, &session->reader, error));
         } else {
                 session->state = SCN_SESSION_ENDED;
                 wake(session);
@@ -580,7 +582,10 @@ static void note_unread(struct scn_session *session, const struct scn_message_fa
 void scn_session_answer_fault(struct scn_session *session, enum scn_error error, const struct scn_message_fault *fault)
 {
         char text[128];
-        if (error == SCN_E_UNKNOWN_MESSAGE) {
+        if (fault->bytes_max != 0) {
+                (void)snprintf(text, sizeof text, "%s: %s, %u bytes", scn_message_name(fault->number),
+                        scn_error_text(error), fault->bytes_max);
+        } else if (error == SCN_E_UNKNOWN_MESSAGE) {
                 (void)snprintf(text, sizeof text, "message %llu: %s", (unsigned long long)fault->number,
                         scn_error_text(error));
         } else {

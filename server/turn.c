@@ -20,6 +20,21 @@ static void note_gesture(const struct scn_taken *taken, scn_revision revision)
         taken->session->group_step = taken->group == SCN_ABSENT ? 0 : step;
 }
 
+/* The edit itself may be small: it is what would have to be told of it that no message holds. */
+static void refuse_answer(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error)
+{
+        char text[160];
+        if (error != SCN_E_TOO_LARGE) {
+                scn_batch_add_refused(batch, taken, error, NULL);
+                return;
+        }
+        (void)snprintf(text, sizeof text,
+                "results: the answer would be larger than message_bytes_max = %u: name the nodes by uids of your own, or "
+                "send several edits",
+                SCN_MESSAGE_BYTES_MAX);
+        scn_batch_add_refused_said(batch, taken, error, NULL, text);
+}
+
 static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
 {
         struct scn_document *document = batch->room->document;
@@ -45,7 +60,7 @@ static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
                 scn_document_take_back(document, changes);
         }
         if (error != SCN_OK) {
-                scn_batch_add_refused(batch, taken, error, NULL);
+                refuse_answer(batch, taken, error);
         } else if (is_changed) {
                 const scn_revision revision = scn_changes_revision(changes);
                 if (scn_batch_add(batch, taken, changes, answer)) {

@@ -209,6 +209,7 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
         atomic_init(&job->is_cancelled, false);
         room->checkpoint = job;
         server->checkpoint_jobs_count++;
+        scn_server_note_reader(server);
         options->submit(options->data, &job->job);
         return true;
 }
@@ -313,19 +314,36 @@ void scn_room_gather(struct scn_room *room, uint64_t bytes)
         (void)scn_room_checkpoint(room, false);
 }
 
-/* SQLite can use the file from its beginning again only when nobody reads what is in it. Our own readers never take
- * long; a shell that somebody has left open does. */
-void scn_room_note_wal(struct scn_room *room, uint64_t bytes)
+bool scn_room_has_readers(const struct scn_room *room)
 {
-        if (!room->has_large_wal && bytes > SCN_JOURNAL_WAL_BYTES_MAX) {
-                room->has_large_wal = true;
+        const struct scn_server *server = room->server;
+        return server->history_jobs_count > 0 || server->backups_count > 0 || server->has_listing ||
+                room->checkpoint != NULL || scn_room_has_history_piece(room);
+}
+
+/* SQLite can use the file from its beginning again only when nobody reads what is in it. Our own readers end by
+ * themselves; a shell that somebody has left open does not. */
+void scn_room_note_wal(struct scn_room *room, const struct scn_journal_wal *wal, bool was_alone)
+{
+        const int size = (int)room->name.size;
+        const char *name = (const char *)room->name.data;
+        const unsigned long long mib = wal->bytes >> 20;
+        const bool is_held = wal->bytes > SCN_JOURNAL_WAL_BYTES_MAX && wal->held_count > room->wal_held_count;
+        room->wal_held_count = wal->held_count;
+        if (is_held && was_alone && room->wal_said != SCN_WAL_SAID_WHOSE) {
+                room->wal_said = SCN_WAL_SAID_WHOSE;
                 scn_server_log(room->server, SCN_LOG_WARNING,
                         "document %.*s: its write-ahead file has %llu MiB: another program keeps reading the document",
-                        (int)room->name.size, (const char *)room->name.data, (unsigned long long)(bytes >> 20));
-        } else if (room->has_large_wal && bytes < SCN_JOURNAL_WAL_BYTES_MAX / 2) {
-                room->has_large_wal = false;
-                scn_server_log(room->server, SCN_LOG_INFO, "document %.*s: its write-ahead file is short again",
-                        (int)room->name.size, (const char *)room->name.data);
+                        size, name, mib);
+        } else if (is_held && room->wal_said == SCN_WAL_SAID_NOTHING) {
+                room->wal_said = SCN_WAL_SAID_LARGE;
+                scn_server_log(room->server, SCN_LOG_INFO,
+                        "document %.*s: its write-ahead file has %llu MiB, until what reads the document has ended",
+                        size, name, mib);
+        } else if (room->wal_said != SCN_WAL_SAID_NOTHING && wal->bytes < SCN_JOURNAL_WAL_BYTES_MAX / 2) {
+                room->wal_said = SCN_WAL_SAID_NOTHING;
+                scn_server_log(
+                        room->server, SCN_LOG_INFO, "document %.*s: its write-ahead file is short again", size, name);
         }
 }
 

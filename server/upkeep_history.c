@@ -223,6 +223,7 @@ void scn_room_upkeep_history(struct scn_room *room)
         upkeep->dropped = 0;
         upkeep->error = SCN_OK;
         upkeep->is_running = true;
+        scn_server_note_reader(server);
         server->options.submit(server->options.data, &upkeep->job);
 }
 

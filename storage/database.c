@@ -310,6 +310,25 @@ enum scn_error scn_database_settle_wal(struct scn_database *database, struct scn
         return database->is_unsettled ? scn_database_map(database, code, fault) : SCN_OK;
 }
 
+static bool is_busy(int code)
+{
+        return (code & 0xff) == SQLITE_BUSY;
+}
+
+static int empty_wal(struct scn_database *database)
+{
+        const bool was_impatient = database->is_impatient;
+
+        database->is_impatient = true;
+        const int code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+        database->is_impatient = was_impatient;
+        if (code == SQLITE_OK) {
+                database->wal_frames = 0;
+                database->wal_due = database->wal_pages;
+        }
+        return code;
+}
+
 static int move(struct scn_database *database)
 {
         int in_file = 0, moved = 0;
@@ -318,11 +337,11 @@ static int move(struct scn_database *database)
         /* Whatever could not be moved or reused, because somebody reads, is not tried again at each commit. */
         database->wal_due = database->wal_frames + database->wal_pages;
         if (code == SQLITE_OK && (uint32_t)in_file >= WAL_PAGES_FACTOR * database->wal_pages) {
-                const bool was_impatient = database->is_impatient;
-                database->is_impatient = true;
-                code = sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-                database->is_impatient = was_impatient;
+                code = empty_wal(database);
+                moved = code == SQLITE_OK ? in_file : moved;
         }
+        const bool is_held = is_busy(code) || (code == SQLITE_OK && moved < in_file);
+        database->wal_held_count = is_held ? database->wal_held_count + 1 : 0;
         return code;
 }
 
@@ -337,7 +356,7 @@ enum scn_error scn_database_upkeep(struct scn_database *database, struct scn_sto
         }
         const int code = move(database);
         scn_database_end_move(database);
-        if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
+        if (code == SQLITE_OK || is_busy(code))
                 return SCN_OK;
         return scn_database_map(database, code, fault);
 }

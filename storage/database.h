@@ -178,6 +178,7 @@ struct scn_database {
         uint32_t wal_pages;      /* wanted */
         uint32_t wal_frames;     /* in the write-ahead file, after the last commit of this handle */
         uint32_t wal_due;        /* at which the next upkeep is worth its while */
+        uint32_t wal_held_count; /* upkeeps in a row that somebody who reads has kept from emptying it */
 };
 
 /* SQLite's, with the sizes that FORMAT.md gives. */

@@ -62,8 +62,10 @@ static int on_wal(void *data, sqlite3 *handle, const char *name, int frames)
 
         (void)handle;
         (void)name;
-        if (count < database->wal_frames)
-                database->wal_due = database->wal_pages; /* the file has begun anew */
+        if (count < database->wal_frames) { /* the file has begun anew */
+                database->wal_due = database->wal_pages;
+                database->wal_held_count = 0;
+        }
         database->wal_frames = count;
         scn_guard_note_wal(database->guard, database->moves,
                 SCN_DATABASE_WAL_HEAD_BYTES + (uint64_t)count * SCN_DATABASE_WAL_FRAME_BYTES);

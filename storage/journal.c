@@ -496,9 +496,10 @@ enum scn_error scn_journal_upkeep(struct scn_journal *journal, struct scn_storag
         return scn_database_upkeep(&journal->database, fault);
 }
 
-uint64_t scn_journal_wal_bytes(const struct scn_journal *journal)
+struct scn_journal_wal scn_journal_wal(const struct scn_journal *journal)
 {
-        return scn_database_wal_bytes(&journal->database);
+        const struct scn_database *database = &journal->database;
+        return (struct scn_journal_wal){scn_database_wal_bytes(database), database->wal_held_count};
 }
 
 /* ----------------------------------------------------------------- epochs */

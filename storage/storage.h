@@ -288,10 +288,15 @@ SCN_NODISCARD enum scn_error scn_journal_append(struct scn_journal *journal,
  * the log: nothing is lost by it, and the next call tries again. */
 SCN_NODISCARD enum scn_error scn_journal_upkeep(struct scn_journal *journal, struct scn_storage_fault *fault);
 
-/* Bytes in use of the write-ahead file after the last append: above this only if another program keeps reading an old
- * state, for then it cannot be emptied. For the default of wal_pages; costs nothing. */
+/* The write-ahead file after the last append and upkeep: longer than this only if somebody keeps reading an old state,
+ * for then it cannot be emptied. For the default of wal_pages. */
 #define SCN_JOURNAL_WAL_BYTES_MAX (UINT64_C(32) << 20)
-uint64_t scn_journal_wal_bytes(const struct scn_journal *journal);
+struct scn_journal_wal {
+        uint64_t bytes;      /* in use */
+        uint32_t held_count; /* so often in a row it was to be emptied and somebody kept it from that */
+};
+/* Costs nothing. */
+struct scn_journal_wal scn_journal_wal(const struct scn_journal *journal);
 
 /* Some transactions in a row, with the memory they stand in. */
 struct scn_journal_page;

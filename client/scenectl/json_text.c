@@ -175,6 +175,13 @@ static void put_escaped(struct scn_json *json, uint8_t byte)
         }
 }
 
+uint32_t scn_json_control_bytes(const uint8_t *at, size_t left)
+{
+        if (at[0] < 0x20 || at[0] == 0x7f)
+                return 1;
+        return at[0] == 0xc2 && left > 1 && at[1] < 0xa0 ? 2 : 0;
+}
+
 void scn_json_put_text(struct scn_json *json, struct scn_slice text)
 {
         SCN_ASSERT(text.data != NULL);
@@ -186,10 +193,13 @@ void scn_json_put_text(struct scn_json *json, struct scn_slice text)
         uint32_t begin = 0;
         for (uint32_t i = 0; i < text.size; i++) {
                 const uint8_t byte = text.data[i];
-                if (byte >= 0x20 && byte != '"' && byte != '\\')
+                const uint32_t control = scn_json_control_bytes(text.data + i, text.size - i);
+                if (control == 0 && byte != '"' && byte != '\\')
                         continue;
                 append(json, text.data + begin, i - begin);
-                put_escaped(json, byte);
+                /* The second byte of a C1 control is its number. */
+                i += control == 2;
+                put_escaped(json, text.data[i]);
                 begin = i + 1;
         }
         append(json, text.data + begin, text.size - begin);

@@ -234,19 +234,10 @@ void scn_ctl_print(const char *format, ...)
         va_end(arguments);
 }
 
-/* How many bytes of a control character stand here; 0: it is none. C1 controls are two bytes in UTF-8. */
-static uint32_t control_bytes(const uint8_t *at, size_t size)
-{
-        if (at[0] < 0x20 || at[0] == 0x7f) {
-                return 1;
-        }
-        return at[0] == 0xc2 && size > 1 && at[1] < 0xa0 ? 2 : 0;
-}
-
 /* The next byte to show of a text; *at moves on. */
 static char next_plain(struct scn_slice text, uint32_t *at)
 {
-        const uint32_t control = control_bytes(&text.data[*at], text.size - *at);
+        const uint32_t control = scn_json_control_bytes(&text.data[*at], text.size - *at);
         const char shown = control > 0 ? '.' : (char)text.data[*at];
         *at += control > 1 ? control : 1;
         return shown;

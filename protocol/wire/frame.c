@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-const uint8_t scn_preface[SCN_PREFACE_BYTES] = {'S', 'C', 'E', 'N', 'E', 'D', 1, '\n'};
+const uint8_t scn_preface[SCN_PREFACE_BYTES] = {'S', 'C', 'E', 'N', 'E', 'D', SCN_FRAMING_VERSION, '\n'};
+
+#define VERSION_AT 6 /* in the preface */
 
 /* Room for the greatest message and a read's worth of what follows it. */
 #define READ_AHEAD_BYTES (256u << 10)
@@ -38,8 +40,11 @@ enum scn_error scn_frame_reader_feed(struct scn_frame_reader *reader, const void
 static bool take_preface(struct scn_frame_reader *reader)
 {
         const size_t arrived = reader->buffer.size < SCN_PREFACE_BYTES ? reader->buffer.size : SCN_PREFACE_BYTES;
-        if (memcmp(reader->buffer.data, scn_preface, arrived) != 0) {
-                reader->error = SCN_E_BAD_MESSAGE;
+        const uint8_t *bytes = reader->buffer.data;
+        if (memcmp(bytes, scn_preface, arrived) != 0) {
+                const bool is_ours = arrived > VERSION_AT && memcmp(bytes, scn_preface, VERSION_AT) == 0;
+                reader->byte_met = is_ours ? bytes[VERSION_AT] : 0;
+                reader->error = is_ours && reader->byte_met != SCN_FRAMING_VERSION ? SCN_E_VERSION : SCN_E_BAD_MESSAGE;
                 return false;
         }
         if (arrived == SCN_PREFACE_BYTES) {
@@ -63,6 +68,7 @@ static bool take_frame(struct scn_frame_reader *reader, struct scn_slice *payloa
         uint32_t size = 0;
         if (head == 0) {
                 reader->error = SCN_E_BAD_MESSAGE;
+                reader->byte_met = at[0];
                 return false;
         }
         if (left < head) {
@@ -73,6 +79,7 @@ static bool take_frame(struct scn_frame_reader *reader, struct scn_slice *payloa
         }
         if (size > reader->message_bytes_max) {
                 reader->error = SCN_E_TOO_LARGE;
+                reader->size_met = size;
                 return false;
         }
         if (left - head < size) {

@@ -16,6 +16,7 @@
 
 #define SCN_PREFACE_BYTES 8
 extern const uint8_t scn_preface[SCN_PREFACE_BYTES];
+#define SCN_FRAMING_VERSION 1
 
 /* A message may have as many bytes as this; before login as many as that (DESIGN §9). */
 #define SCN_MESSAGE_BYTES_MAX (4u << 20)
@@ -27,7 +28,9 @@ struct scn_frame_reader {
         size_t at;                /* how far it has been read */
         uint32_t message_bytes_max;
         bool has_preface;
-        enum scn_error error; /* once set, it stays */
+        enum scn_error error; /* once set, it stays; and what was met then: */
+        uint32_t size_met;    /* SCN_E_TOO_LARGE: the message's */
+        uint8_t byte_met;     /* SCN_E_VERSION: the one spoken; SCN_E_BAD_MESSAGE: what stands where a frame should */
 };
 
 void scn_frame_reader_init(struct scn_frame_reader *reader);
@@ -38,7 +41,7 @@ void scn_frame_reader_finish(struct scn_frame_reader *reader);
 SCN_NODISCARD enum scn_error scn_frame_reader_feed(struct scn_frame_reader *reader, const void *bytes, size_t size);
 
 /* True and a payload, valid until the next feed; or false: more must arrive, or *error_out says what is wrong:
- * SCN_E_BAD_MESSAGE (no preface, no frame), SCN_E_TOO_LARGE. */
+ * SCN_E_BAD_MESSAGE (no preface, no frame), SCN_E_VERSION (the preface of another version), SCN_E_TOO_LARGE. */
 bool scn_frame_reader_next(struct scn_frame_reader *reader, struct scn_slice *payload_out, enum scn_error *error_out);
 
 /* Gives back the memory if nothing is under way. The payloads handed out before are void. */

@@ -317,7 +317,7 @@ enum scn_error scn_message_decode(struct scn_slice payload, enum scn_message_rec
         struct scn_message *message_out, struct scn_message_fault *fault_out)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(payload);
-        *fault_out = (struct scn_message_fault){SCN_ABSENT, SCN_ABSENT, NULL};
+        *fault_out = (struct scn_message_fault){SCN_ABSENT, SCN_ABSENT, NULL, 0};
         const uint32_t count = scn_unpack_array(&unpacker);
         const uint64_t number = scn_unpack_uint(&unpacker, UINT32_MAX);
         if (unpacker.error != SCN_OK || count == 0) {
@@ -331,6 +331,7 @@ enum scn_error scn_message_decode(struct scn_slice payload, enum scn_message_rec
         if (row->bytes_max != 0 && payload.size > row->bytes_max) {
                 struct scn_unpacker first = unpacker;
                 const uint64_t request = scn_unpack_uint(&first, SCN_REVISION_MAX);
+                fault_out->bytes_max = row->bytes_max;
                 fault_out->request = is_request(row) && first.error == SCN_OK ? request : SCN_ABSENT;
                 return SCN_E_TOO_LARGE;
         }

@@ -69,9 +69,10 @@ uint64_t scn_message_number(struct scn_slice payload);
 
 /* What was wrong, for the answer. */
 struct scn_message_fault {
-        uint64_t number;   /* of the message, SCN_ABSENT if not even that could be read */
-        uint64_t request;  /* its request or number field if it could be read, else SCN_ABSENT */
-        const char *field; /* name of the field, or NULL */
+        uint64_t number;    /* of the message, SCN_ABSENT if not even that could be read */
+        uint64_t request;   /* its request or number field if it could be read, else SCN_ABSENT */
+        const char *field;  /* name of the field, or NULL */
+        uint32_t bytes_max; /* of the whole message, if that was too large; else 0 */
 };
 
 /* Reads one message for `receiver`. SCN_E_BAD_MESSAGE (malformed, a field of another kind),

@@ -92,16 +92,8 @@ static bool try_open(struct hub *hub)
 {
         struct scn_message message;
         struct peer peer;
-        peer_connect(&peer, hub);
-        peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(3);
-        peer_send(&peer, &message);
-        scn_message_init(&message, SCN_MESSAGE_open);
-        message.as.open.request = 1;
-        message.as.open.document = scene_text("island");
-        peer_send(&peer, &message);
+        peer_greet(&peer, hub, 3, NULL);
+        peer_ask_open(&peer, "island", false);
         bool is_open = false;
         while (peer_receive(&peer, &message)) {
                 is_open = is_open || message.kind == SCN_MESSAGE_opened;

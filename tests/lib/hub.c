@@ -6,6 +6,7 @@
 
 #include "protocol/base/alloc.h"
 #include "protocol/wire/ops.h"
+#include "tests/lib/heard.h"
 #include "tests/lib/scene.h"
 
 #include <criterion/criterion.h>
@@ -54,9 +55,11 @@ static void wake(void *data, struct scn_session *session, void *transport)
 static void log_text(void *data, enum scn_log_level level, const char *text)
 {
         struct hub *hub = data;
-        (void)text;
         hub->errors_logged += level == SCN_LOG_ERROR;
         hub->warnings_logged += level == SCN_LOG_WARNING;
+        if (level == SCN_LOG_WARNING) {
+                (void)snprintf(hub->warning, sizeof hub->warning, "%s", text);
+        }
 }
 
 static enum scn_error create(struct hub *hub, char problem[SCN_PROBLEM_BYTES])
@@ -181,8 +184,48 @@ void peer_send_bytes(struct peer *peer, const void *bytes, size_t size)
         scn_session_feed(peer->session, bytes, size);
 }
 
+/* Whether it has a number instead of a request; both are the first field. */
+static bool has_number(enum scn_message_kind kind)
+{
+        return kind == SCN_MESSAGE_edit || kind == SCN_MESSAGE_undo || kind == SCN_MESSAGE_redo ||
+                kind == SCN_MESSAGE_restore;
+}
+
+/* What was asked under a request or number; NULL: nothing that is known. */
+static const char *asked_of(const struct peer *peer, uint64_t request, bool is_number)
+{
+        for (size_t i = peer->asked_count; i-- > 0 && i + PEER_ASKED_MAX >= peer->asked_count;) {
+                const struct peer_asked *asked = &peer->asked[i % PEER_ASKED_MAX];
+                if (asked->request == request && has_number(asked->kind) == is_number) {
+                        return scn_message_name(asked->kind);
+                }
+        }
+        return NULL;
+}
+
+/* Nobody hears a word that PROTOCOL.md does not announce. */
+static void check_failure(const struct peer *peer, const struct scn_message *message)
+{
+        const bool is_refused = message->kind == SCN_MESSAGE_refused;
+        if (!is_refused && message->kind != SCN_MESSAGE_failed) {
+                return;
+        }
+        const struct scn_slice code = is_refused ? message->as.refused.code : message->as.failed.code;
+        const uint64_t request = is_refused ? message->as.refused.number : message->as.failed.request;
+        const bool closes = !is_refused && message->as.failed.closes;
+        const char where = is_refused ? 'E' : closes ? 'C' : 'R';
+        const bool may_come =
+                heard_may_come(code, where) || (where == 'R' && request == SCN_ABSENT && heard_may_come(code, 'P'));
+        const char *name = closes ? NULL : asked_of(peer, request, is_refused);
+        cr_assert(may_come, "%.*s does not come so", (int)code.size, (const char *)code.data);
+        cr_assert(name == NULL || heard_by(name, code), "%s does not hear %.*s", name, (int)code.size,
+                (const char *)code.data);
+}
+
 void peer_send(struct peer *peer, const struct scn_message *message)
 {
+        peer->asked[peer->asked_count++ % PEER_ASKED_MAX] =
+                (struct peer_asked){message->as.ping.request, message->kind};
         struct scn_buffer payload;
         scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
         cr_assert_eq(scn_message_encode(message, &payload), SCN_OK);
@@ -226,6 +269,7 @@ bool peer_receive(struct peer *peer, struct scn_message *message_out)
         }
         cr_assert_eq(scn_message_decode(payload, SCN_RECEIVER_CLIENT, message_out, &fault), SCN_OK);
         peer->payload = payload;
+        check_failure(peer, message_out);
         return true;
 }
 
@@ -246,8 +290,7 @@ struct scn_message peer_expect(struct peer *peer, enum scn_message_kind kind)
 
 static void expect_slice(struct scn_slice got, const char *wanted)
 {
-        cr_assert(got.size == strlen(wanted) && memcmp(got.data, wanted, got.size) == 0, "%.*s, not %s", (int)got.size,
-                (const char *)got.data, wanted);
+        cr_assert(scene_is_text(got, wanted), "%.*s, not %s", (int)got.size, (const char *)got.data, wanted);
 }
 
 void peer_expect_code(struct peer *peer, enum scn_message_kind kind, const char *code)
@@ -267,7 +310,7 @@ bool peer_has_ended(const struct peer *peer)
         return scn_session_has_ended(peer->session);
 }
 
-void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *author, const char *document)
+void peer_greet(struct peer *peer, struct hub *hub, uint32_t client, const char *author)
 {
         struct scn_message message;
         peer_connect(peer, hub);
@@ -277,14 +320,49 @@ void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *
         message.as.hello.client = scene_client(client);
         message.as.hello.name = scene_text(author);
         peer_send(peer, &message);
-        cr_assert_eq(peer_expect(peer, SCN_MESSAGE_welcome).as.welcome.version, 1);
+}
+
+void peer_ask_open(struct peer *peer, const char *document, bool create)
+{
+        struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_open);
         message.as.open.request = 1;
         message.as.open.document = scene_text(document);
-        message.as.open.create = true;
+        message.as.open.create = create;
         peer_send(peer, &message);
+}
+
+void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *author, const char *document)
+{
+        peer_greet(peer, hub, client, author);
+        cr_assert_eq(peer_expect(peer, SCN_MESSAGE_welcome).as.welcome.version, 1);
+        peer_ask_open(peer, document, true);
         peer->last_stored = peer_expect(peer, SCN_MESSAGE_opened).as.opened.number;
         peer->number = peer->last_stored;
+}
+
+/* --- Edits --- */
+
+/* `message` has all but the ops. */
+static void send_edit(struct peer *peer, struct scn_message *message, const struct scn_op *ops, uint32_t count)
+{
+        struct scn_buffer buffer;
+        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
+        struct scn_packer packer = scn_packer_to(&buffer);
+        scn_ops_encode(&packer, ops, count);
+        cr_assert_eq(packer.error, SCN_OK);
+        message->as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
+        peer_send(peer, message);
+        scn_buffer_finish(&buffer);
+}
+
+void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = number;
+        message.as.edit.more = has_more;
+        send_edit(peer, &message, ops, count);
 }
 
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count)
@@ -292,23 +370,42 @@ void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, 
         peer_edit_part(peer, number, ops, count, false);
 }
 
-void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more)
-{
-        struct scn_buffer buffer;
-        struct scn_message message;
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, ops, count);
-        cr_assert_eq(packer.error, SCN_OK);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = number;
-        message.as.edit.more = has_more;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-        peer_send(peer, &message);
-        scn_buffer_finish(&buffer);
-}
-
 void peer_edit(struct peer *peer, const struct scn_op *ops, uint32_t count)
 {
         peer_edit_as(peer, ++peer->number, ops, count);
+}
+
+void peer_edit_in(struct peer *peer, uint64_t group, const struct scn_op *ops, uint32_t count)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = ++peer->number;
+        message.as.edit.group = group;
+        send_edit(peer, &message, ops, count);
+}
+
+static uint64_t or_absent(uint64_t value)
+{
+        return value == 0 ? SCN_ABSENT : value;
+}
+
+void peer_undo(struct peer *peer, struct peer_wish wish)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_undo);
+        message.as.undo.number = ++peer->number;
+        message.as.undo.count = or_absent(wish.count);
+        message.as.undo.step = or_absent(wish.step);
+        message.as.undo.force = wish.is_forced;
+        message.as.undo.dry = wish.is_dry;
+        peer_send(peer, &message);
+}
+
+void peer_redo(struct peer *peer, uint64_t count)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_redo);
+        message.as.redo.number = ++peer->number;
+        message.as.redo.count = or_absent(count);
+        peer_send(peer, &message);
 }

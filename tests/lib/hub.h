@@ -24,6 +24,7 @@ struct hub {
         size_t jobs_count;
         size_t errors_logged;
         size_t warnings_logged;
+        char warning[256];         /* the last one, or as much of it */
         size_t output_bytes_max;   /* the same */
         size_t input_bytes_max;    /* from the next start on; 0: the usual */
         uint64_t memory_bytes_max; /* the same */
@@ -46,7 +47,10 @@ void hub_run(struct hub *hub);
 /* Like a kill: nothing is flushed, sessions are gone. What was submitted and has not run never runs. */
 void hub_stop(struct hub *hub);
 
-/* A peer: a session, and what it has received and not yet been asked about. */
+#define PEER_ASKED_MAX 64
+
+/* A peer: a session, and what it has received and not yet been asked about. Whatever fails is held against the lists in
+ * PROTOCOL.md. */
 struct peer {
         struct hub *hub;
         struct scn_session *session;
@@ -56,10 +60,19 @@ struct peer {
         uint64_t last_stored;
         bool does_not_read;
         struct scn_slice payload; /* of the message last received */
+        struct peer_asked {
+                uint64_t request; /* or number */
+                enum scn_message_kind kind;
+        } asked[PEER_ASKED_MAX]; /* the latest */
+        size_t asked_count;
 };
 
 /* Connects, says hello as `client` (a number) by `author`, and opens the document, which is made if need be. */
 void peer_open(struct peer *peer, struct hub *hub, uint32_t client, const char *author, const char *document);
+/* Only says hello, whatever comes of it. author NULL: a guest. */
+void peer_greet(struct peer *peer, struct hub *hub, uint32_t client, const char *author);
+/* Asks for a document as request 1, whatever comes of it. */
+void peer_ask_open(struct peer *peer, const char *document, bool create);
 /* Only connects: no preface, no hello. */
 void peer_connect(struct peer *peer, struct hub *hub);
 void peer_close(struct peer *peer);
@@ -68,6 +81,17 @@ void peer_send(struct peer *peer, const struct scn_message *message);
 /* Sends an edit of these ops under the next number. */
 void peer_edit(struct peer *peer, const struct scn_op *ops, uint32_t count);
 void peer_edit_as(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count);
+/* The same as a part of a gesture; group SCN_ABSENT: of none. */
+void peer_edit_in(struct peer *peer, uint64_t group, const struct scn_op *ops, uint32_t count);
+/* Sends an undo or redo under the next number. What is 0 is not said. */
+struct peer_wish {
+        uint64_t count;
+        uint64_t step;
+        bool is_forced;
+        bool is_dry;
+};
+void peer_undo(struct peer *peer, struct peer_wish wish);
+void peer_redo(struct peer *peer, uint64_t count);
 /* One part of an edit; has_more: others of this number follow. */
 void peer_edit_part(struct peer *peer, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more);
 /* Takes what the server has to send right now, without running jobs. */

@@ -118,22 +118,27 @@ void live_expect_no_lock(struct peer *peer, scn_node_id id, const char *code)
 
 uint64_t live_unlock(struct peer *peer, scn_node_id id)
 {
+        return live_unlock_all(peer, &id, id == 0 ? 0 : 1);
+}
+
+uint64_t live_unlock_all(struct peer *peer, const scn_node_id *ids, uint32_t count)
+{
         struct scn_buffer buffer;
         struct scn_packer packer = begin(&buffer);
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_unlock);
         message.as.unlock.request = REQUEST;
-        if (id != 0) {
-                pack_ids(&packer, &id, 1);
+        if (count > 0) {
+                pack_ids(&packer, ids, count);
                 message.as.unlock.nodes = bytes_of(&packer);
         }
         peer_send(peer, &message);
         scn_buffer_finish(&buffer);
         message = peer_expect(peer, SCN_MESSAGE_answer);
         struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
-        const uint64_t count = scn_unpack_uint(&unpacker, UINT32_MAX);
+        const uint64_t ended = scn_unpack_uint(&unpacker, UINT32_MAX);
         cr_assert(scn_unpack_is_done(&unpacker));
-        return count;
+        return ended;
 }
 
 void live_view(struct peer *peer, uint64_t number, scn_node_id root, uint32_t mask)

@@ -33,6 +33,8 @@ void live_lock(struct peer *peer, scn_node_id id, uint32_t mask, bool has_subtre
 void live_expect_no_lock(struct peer *peer, scn_node_id id, const char *code);
 /* id 0: all. Returns how many the server says. */
 uint64_t live_unlock(struct peer *peer, scn_node_id id);
+/* So many; 0: all that the session holds. */
+uint64_t live_unlock_all(struct peer *peer, const scn_node_id *ids, uint32_t count);
 
 /* Begins a view of the node's subtree, with structure and these channels; waits for its delta. */
 void live_view(struct peer *peer, uint64_t number, scn_node_id root, uint32_t mask);

@@ -49,13 +49,7 @@ static void leave(struct peer *peer)
 static bool enter(struct mixed_load *load, struct peer *peer, uint32_t client, enum mixed_name name, bool create)
 {
         struct scn_message message;
-        peer_connect(peer, &load->hub);
-        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(client);
-        message.as.hello.name = scene_text("ann");
-        peer_send(peer, &message);
+        peer_greet(peer, &load->hub, client, "ann");
         scn_message_init(&message, SCN_MESSAGE_open);
         message.as.open.request = REQUEST;
         message.as.open.document = scene_text(names[name]);
@@ -113,22 +107,6 @@ static bool ask(struct peer *peer, const struct scn_message *message)
         return comes(peer, SCN_MESSAGE_answer, &answer);
 }
 
-static void send_edit(struct peer *peer, const struct scn_op *ops, uint32_t count, uint64_t group)
-{
-        struct scn_buffer buffer;
-        struct scn_message message;
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, ops, count);
-        cr_assert_eq(packer.error, SCN_OK);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = ++peer->number;
-        message.as.edit.group = group;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-        peer_send(peer, &message);
-        scn_buffer_finish(&buffer);
-}
-
 /* --- Steps: edits --- */
 
 static bool open_island(struct mixed_load *load)
@@ -145,7 +123,7 @@ static void send_growth(struct mixed_load *load, struct peer *peer)
 {
         const struct scn_document *document = find_room(&load->hub, MIXED_ISLAND)->document;
         struct scn_op ops[] = {scene_add(1, 0, "node"), scene_move_index(2, 1, 1)};
-        send_edit(peer, ops, scn_document_nodes_count(document) < 2 ? 1 : 2, SCN_ABSENT);
+        peer_edit_in(peer, SCN_ABSENT, ops, scn_document_nodes_count(document) < 2 ? 1 : 2);
         load->doubt++;
 }
 
@@ -194,7 +172,7 @@ static bool drag(struct mixed_load *load)
         }
         for (int i = 0; i < 6; i++) {
                 const struct scn_op op = scene_translate(2, (float)load->ann.number, (float)i, 0.0f);
-                send_edit(&load->bob, &op, 1, GESTURE);
+                peer_edit_in(&load->bob, GESTURE, &op, 1);
                 load->doubt++;
         }
         for (int i = 0; i < 6; i++) {
@@ -218,20 +196,17 @@ static bool edit_much(struct mixed_load *load)
                 static const char *const keys[] = {"a", "b", "c"};
                 ops[i] = scene_set(2, keys[i], (struct scn_slice){value, sizeof value});
         }
-        send_edit(&load->ann, ops, 3, SCN_ABSENT);
+        peer_edit_in(&load->ann, SCN_ABSENT, ops, 3);
         load->doubt++;
         return is_applied(load, &load->ann);
 }
 
 static bool undo(struct mixed_load *load)
 {
-        struct scn_message message;
         if (!gather(load)) {
                 return false;
         }
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++load->ann.number;
-        peer_send(&load->ann, &message);
+        peer_undo(&load->ann, (struct peer_wish){0});
         load->doubt++;
         return is_applied(load, &load->ann);
 }
@@ -422,7 +397,7 @@ static bool edit_port(struct mixed_load *load)
         if (!enter(load, &cy, 3, MIXED_PORT, false)) {
                 return false;
         }
-        send_edit(&cy, &op, 1, SCN_ABSENT);
+        peer_edit_in(&cy, SCN_ABSENT, &op, 1);
         const bool is_done = comes(&cy, SCN_MESSAGE_applied, &message);
         if (is_done) {
                 note(load, MIXED_PORT);

@@ -91,6 +91,22 @@ struct scn_node_ref scene_path(const char *path)
         return (struct scn_node_ref){.kind = SCN_REF_PATH, .path = scene_text(path)};
 }
 
+bool scene_is_text(struct scn_slice slice, const char *text)
+{
+        return scn_slice_equal(slice, scene_text(text));
+}
+
+scn_node_id scene_any_node(const struct scn_document *document, struct scn_random *random)
+{
+        const scn_node_id root = scn_document_root(document);
+        uint32_t left = scn_random_below(random, scn_document_nodes_count(document));
+        scn_node_id at = root;
+        while (left-- > 0) {
+                at = scn_document_walk(document, root, at);
+        }
+        return at;
+}
+
 struct scn_op scene_add(scn_node_id parent, uint32_t uid_number, const char *name)
 {
         return (struct scn_op){

@@ -10,6 +10,7 @@
 #include "protocol/scene/delta.h"
 #include "protocol/scene/document.h"
 #include "protocol/scene/snapshot.h"
+#include "tests/lib/random.h"
 
 /* Uids, clients and property values that are easy to tell apart: made of a number. */
 struct scn_uid scene_uid(uint32_t number);
@@ -26,6 +27,10 @@ struct scn_document *scene_create_limited(const struct scn_limits *limits);
 struct scn_node_ref scene_id(scn_node_id id);
 struct scn_node_ref scene_ref(uint32_t uid_number);
 struct scn_node_ref scene_path(const char *path);
+
+bool scene_is_text(struct scn_slice slice, const char *text);
+/* One of the nodes of a document, the root among them. */
+scn_node_id scene_any_node(const struct scn_document *document, struct scn_random *random);
 
 /* Ops; fields not named are as {0}. uid_number 0: the document chooses. name NULL: absent. */
 struct scn_op scene_add(scn_node_id parent, uint32_t uid_number, const char *name);

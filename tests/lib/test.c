@@ -83,3 +83,9 @@ uint64_t scn_test_seed(uint64_t usual)
         const char *text = getenv("SCN_TEST_SEED");
         return text != NULL && *text != '\0' ? strtoull(text, NULL, 0) : usual;
 }
+
+uint64_t scn_test_seeds(uint64_t usual)
+{
+        const char *text = getenv("SCN_SEEDS");
+        return text == NULL || *text == '\0' ? usual : strtoull(text, NULL, 10);
+}

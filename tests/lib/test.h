@@ -54,5 +54,7 @@ uint64_t scn_test_fail_each_allocation(scn_test_attempt_fn attempt, void *data);
 /* The seed for a test that draws at random: SCN_TEST_SEED from the environment if it is set, so that a failure
  * can be run again, or else the one given. Print it with what fails. */
 uint64_t scn_test_seed(uint64_t usual);
+/* How many seeds to try: SCN_SEEDS from the environment, or else the number given. */
+uint64_t scn_test_seeds(uint64_t usual);
 
 #endif

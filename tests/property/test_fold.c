@@ -171,20 +171,11 @@ static struct scn_op any_structure(struct world *world)
 
 static void send_edit(struct world *world, uint32_t who, const struct scn_op *ops, uint32_t count, uint64_t group)
 {
-        struct scn_buffer buffer;
         struct scn_message message;
         struct peer *peer = &world->peers[WHOLE][who];
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, ops, count);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = ++peer->number;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-        message.as.edit.group = group;
-        peer_send(peer, &message);
+        peer_edit_in(peer, group, ops, count);
         while (peer_receive(peer, &message)) {
         }
-        scn_buffer_finish(&buffer);
 }
 
 /* Takes back or brings back on one of the documents; what was answered, as a code: "" = done. */
@@ -194,16 +185,11 @@ static const char *take_back(
         static char code[32];
         struct scn_message message;
         struct peer *peer = &world->peers[copy][who];
-        scn_message_init(&message, is_redo ? SCN_MESSAGE_redo : SCN_MESSAGE_undo);
         if (is_redo) {
-                message.as.redo.number = ++peer->number;
-                message.as.redo.count = count;
+                peer_redo(peer, count);
         } else {
-                message.as.undo.number = ++peer->number;
-                message.as.undo.count = count;
-                message.as.undo.step = step;
+                peer_undo(peer, (struct peer_wish){.count = count, .step = step == SCN_ABSENT ? 0 : step});
         }
-        peer_send(peer, &message);
         code[0] = '?';
         code[1] = '\0';
         while (peer_receive(peer, &message)) {

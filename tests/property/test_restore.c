@@ -50,14 +50,7 @@ static bool is_now(const struct world *world, scn_revision revision)
 
 static scn_node_id any_node(struct world *world)
 {
-        const struct scn_document *document = document_of(world);
-        const scn_node_id root = scn_document_root(document);
-        uint32_t left = scn_random_below(&world->random, scn_document_nodes_count(document));
-        scn_node_id at = root;
-        while (left-- > 0) {
-                at = scn_document_walk(document, root, at);
-        }
-        return at;
+        return scene_any_node(document_of(world), &world->random);
 }
 
 static struct scn_op any_op(struct world *world)

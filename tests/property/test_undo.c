@@ -12,7 +12,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PEERS_MAX 4
@@ -130,14 +129,7 @@ static bool is_same(struct scn_digest a, struct scn_digest b)
 
 static scn_node_id any_node(struct world *world)
 {
-        const struct scn_document *document = document_of(world);
-        const scn_node_id root = scn_document_root(document);
-        uint32_t left = scn_random_below(&world->random, scn_document_nodes_count(document));
-        scn_node_id at = root;
-        while (left-- > 0) {
-                at = scn_document_walk(document, root, at);
-        }
-        return at;
+        return scene_any_node(document_of(world), &world->random);
 }
 
 static struct scn_op any_value_op(struct world *world, scn_node_id node)
@@ -191,27 +183,16 @@ static struct scn_op any_op(struct world *world)
 static void do_edit(struct world *world, uint32_t who)
 {
         struct scn_op ops[3];
-        struct scn_buffer buffer;
         struct scn_message message;
         struct peer *peer = &world->peers[who];
         const uint32_t count = 1 + scn_random_below(&world->random, 3);
         for (uint32_t i = 0; i < count; i++) {
                 ops[i] = any_op(world);
         }
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, ops, count);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = ++peer->number;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
         world->groups[who] += scn_random_chance(&world->random, 60);
-        if (scn_random_chance(&world->random, 60)) {
-                message.as.edit.group = world->groups[who];
-        }
-        peer_send(peer, &message);
+        peer_edit_in(peer, scn_random_chance(&world->random, 60) ? world->groups[who] : SCN_ABSENT, ops, count);
         while (peer_receive(peer, &message)) {
         }
-        scn_buffer_finish(&buffer);
 }
 
 struct told {
@@ -248,15 +229,11 @@ static struct told do_undo(struct world *world, uint32_t who, bool is_redo, uint
 {
         struct scn_message message;
         struct peer *peer = &world->peers[who];
-        scn_message_init(&message, is_redo ? SCN_MESSAGE_redo : SCN_MESSAGE_undo);
-        message.as.undo.number = ++peer->number;
-        message.as.undo.count = count;
-        message.as.undo.dry = is_dry;
         if (is_redo) {
-                message.as.redo.number = peer->number;
-                message.as.redo.count = count;
+                peer_redo(peer, count);
+        } else {
+                peer_undo(peer, (struct peer_wish){.count = count, .is_dry = is_dry});
         }
-        peer_send(peer, &message);
         struct told told = {.is_refused = true};
         bool has_answer = false;
         while (peer_receive(peer, &message)) {
@@ -533,16 +510,10 @@ static uint32_t run_together(uint64_t seed)
         return world.again_count;
 }
 
-static uint64_t seeds_count(uint64_t usual)
-{
-        const char *text = getenv("SCN_SEEDS");
-        return text == NULL ? usual : strtoull(text, NULL, 10);
-}
-
 SCN_TEST_WITH(undo, is_the_identity_together_with_redo_when_alone, .timeout = 3000)
 {
         const uint64_t first = scn_test_seed(1);
-        for (uint64_t seed = first; seed < first + seeds_count(15); seed++) {
+        for (uint64_t seed = first; seed < first + scn_test_seeds(15); seed++) {
                 run_alone(seed);
         }
 }
@@ -550,7 +521,7 @@ SCN_TEST_WITH(undo, is_the_identity_together_with_redo_when_alone, .timeout = 30
 SCN_TEST_WITH(undo, never_touches_what_others_have_written, .timeout = 3000)
 {
         const uint64_t first = scn_test_seed(1);
-        const uint64_t count = seeds_count(15);
+        const uint64_t count = scn_test_seeds(15);
         uint64_t again_count = 0;
         for (uint64_t seed = first; seed < first + count; seed++) {
                 again_count += run_together(seed);

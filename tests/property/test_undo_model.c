@@ -14,7 +14,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define AUTHORS 3
@@ -344,17 +343,7 @@ static struct scn_op make_op(struct world *world, uint32_t node, uint32_t part, 
 
 static scn_revision send_edit(struct peer *peer, const struct scn_op *ops, uint32_t count, uint64_t group)
 {
-        struct scn_buffer buffer;
-        struct scn_message message;
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, ops, count);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = ++peer->number;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-        message.as.edit.group = group;
-        peer_send(peer, &message);
-        scn_buffer_finish(&buffer);
+        peer_edit_in(peer, group, ops, count);
         return peer_expect(peer, SCN_MESSAGE_applied).as.applied.rev;
 }
 
@@ -457,16 +446,11 @@ static struct scn_message send_undo(struct world *world, uint32_t author, bool i
 {
         struct peer *peer = &world->peers[author];
         struct scn_message message;
-        scn_message_init(&message, is_redo ? SCN_MESSAGE_redo : SCN_MESSAGE_undo);
         if (is_redo) {
-                message.as.redo.number = ++peer->number;
-                message.as.redo.count = count;
+                peer_redo(peer, count);
         } else {
-                message.as.undo.number = ++peer->number;
-                message.as.undo.count = count;
-                message.as.undo.dry = is_dry;
+                peer_undo(peer, (struct peer_wish){.count = count, .is_dry = is_dry});
         }
-        peer_send(peer, &message);
         while (peer_receive(peer, &message)) {
                 if (message.kind == SCN_MESSAGE_applied || message.kind == SCN_MESSAGE_refused) {
                         return message;
@@ -691,16 +675,10 @@ static uint32_t run(uint64_t seed)
         return world.newer_count;
 }
 
-static uint64_t seeds_count(uint64_t usual)
-{
-        const char *text = getenv("SCN_SEEDS");
-        return text == NULL ? usual : strtoull(text, NULL, 10);
-}
-
 SCN_TEST_WITH(undo_model, says_what_undo_and_redo_do_among_several_authors, .timeout = 3000)
 {
         const uint64_t first = scn_test_seed(1);
-        const uint64_t count = seeds_count(30);
+        const uint64_t count = scn_test_seeds(30);
         uint64_t newer_count = 0;
         for (uint64_t seed = first; seed < first + count; seed++) {
                 newer_count += run(seed);

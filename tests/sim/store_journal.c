@@ -451,10 +451,10 @@ enum scn_error scn_journal_upkeep(struct scn_journal *journal, struct scn_storag
         return journal->is_dead ? sim_store_fail(fault, SCN_E_STORAGE_FAILED) : SCN_OK;
 }
 
-uint64_t scn_journal_wal_bytes(const struct scn_journal *journal)
+struct scn_journal_wal scn_journal_wal(const struct scn_journal *journal)
 {
         (void)journal;
-        return 0;
+        return (struct scn_journal_wal){0, 0};
 }
 
 /* --- Pages --- */

@@ -301,6 +301,26 @@ SCN_TEST(view, resumes_and_drops_what_the_resumed_state_has)
         mock_finish(&bench.mock);
 }
 
+/* The server is there again, with another history of the document, in which the client has done nothing. */
+static void come_back_as(struct bench *bench, struct scn_document *document)
+{
+        scn_document_destroy(bench->mock.document);
+        bench->mock.document = document;
+        bench->mock.number = 0;
+        bench->mock.epoch[0] = 1;
+        mock_open(&bench->mock);
+}
+
+/* An edit is accepted, and the connection lost before the delta. */
+static void have_accepted_and_lose(struct bench *bench)
+{
+        (void)submit_move_to_x(bench, 2, 5.0f);
+        (void)mock_expect(&bench->mock, SCN_MESSAGE_edit);
+        cr_assert_eq(mock_answer_edit(&bench->mock), SCN_MESSAGE_applied);
+        cr_assert_eq(mock_deliver(&bench->mock), SCN_OK);
+        mock_disconnect(&bench->mock);
+}
+
 /* B09: the server comes back with an older copy of the file, whose revisions are smaller. */
 SCN_TEST(view, takes_over_another_history_with_its_edits_on_top)
 {
@@ -315,10 +335,7 @@ SCN_TEST(view, takes_over_another_history_with_its_edits_on_top)
         cr_assert_eq(scn_view_nodes_count(bench.view), 5);
         mock_disconnect(&bench.mock);
         (void)submit_move_to_x(&bench, 2, 5.0f);
-        scn_document_destroy(bench.mock.document);
-        bench.mock.document = backup;
-        bench.mock.epoch[0] = 1;
-        mock_open(&bench.mock);
+        come_back_as(&bench, backup);
         bench.theirs = mock_answer_view(&bench.mock, false);
         cr_assert(bench.heard.is_whole);
         cr_assert_eq(scn_view_nodes_count(bench.view), 4);
@@ -336,16 +353,8 @@ SCN_TEST(view, of_another_history_does_not_show_what_was_accepted_and_lost)
         struct bench bench;
         set_up(&bench);
         struct scn_document *backup = scene_copy(bench.mock.document);
-        (void)submit_move_to_x(&bench, 2, 5.0f);
-        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
-        cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
-        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
-        mock_disconnect(&bench.mock); /* before the delta */
-        scn_document_destroy(bench.mock.document);
-        bench.mock.document = backup;
-        bench.mock.number = 0;
-        bench.mock.epoch[0] = 1;
-        mock_open(&bench.mock);
+        have_accepted_and_lose(&bench);
+        come_back_as(&bench, backup);
         bench.theirs = mock_answer_view(&bench.mock, false);
         cr_assert_eq(scn_view_pending_count(bench.view), 0);
         cr_assert(TAILQ_EMPTY(&bench.mock.client->accepted));
@@ -359,19 +368,11 @@ SCN_TEST(view, resumed_where_it_was_in_another_history_does_not_show_what_was_ac
         struct bench bench;
         set_up(&bench);
         struct scn_document *backup = scene_copy(bench.mock.document);
-        (void)submit_move_to_x(&bench, 2, 5.0f);
-        (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
-        cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
-        cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);
-        mock_disconnect(&bench.mock); /* before the delta */
+        have_accepted_and_lose(&bench);
         const scn_revision cursor = scn_view_revision(bench.view);
         cr_assert_eq(scn_document_revision(backup), cursor);
         cr_assert_float_eq(x_of(bench.view, 2), 5.0f, 0.0f);
-        scn_document_destroy(bench.mock.document);
-        bench.mock.document = backup;
-        bench.mock.number = 0;
-        bench.mock.epoch[0] = 1;
-        mock_open(&bench.mock);
+        come_back_as(&bench, backup);
         bench.heard.changes_count = 0;
         bench.theirs = mock_answer_view(&bench.mock, true);
         cr_assert_eq(scn_view_pending_count(bench.view), 0);
@@ -403,10 +404,7 @@ SCN_TEST(view, of_the_old_history_keeps_what_is_accepted_in_the_new)
         (void)submit_move_to_x(&bench, 2, 5.0f);
         (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
         mock_disconnect(&bench.mock); /* it was not stored */
-        scn_document_destroy(bench.mock.document);
-        bench.mock.document = backup;
-        bench.mock.epoch[0] = 1;
-        mock_open(&bench.mock);
+        come_back_as(&bench, backup);
         (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
         cr_assert_eq(mock_answer_edit(&bench.mock), SCN_MESSAGE_applied);
         cr_assert_eq(mock_deliver(&bench.mock), SCN_OK);

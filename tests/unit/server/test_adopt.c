@@ -246,23 +246,15 @@ static struct scn_message send_all_but_the_last(struct world *world, const char 
 SCN_TEST(adopt, that_would_end_its_own_session_ends_nobodys)
 {
         struct world world;
-        struct scn_message open;
         begin(&world);
         peer_close(&world.bob);
-        peer_connect(&world.bob, &world.hub);
-        peer_send_bytes(&world.bob, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&open, SCN_MESSAGE_hello);
-        open.as.hello.version = SCN_PROTOCOL_VERSION;
-        open.as.hello.client = scene_client(3);
-        peer_send(&world.bob, &open);
+        peer_greet(&world.bob, &world.hub, 3, NULL);
         const struct scn_message last = send_all_but_the_last(&world, "island", true);
-        scn_message_init(&open, SCN_MESSAGE_open);
-        open.as.open.request = 1;
-        open.as.open.document = scene_text("island");
-        peer_send(&world.bob, &open);
+        peer_ask_open(&world.bob, "island", false);
         (void)peer_expect(&world.bob, SCN_MESSAGE_opened);
         peer_send(&world.bob, &last);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "out_of_turn");
+        cr_assert_eq(world.hub.warnings_logged, 0, "the file is a good one: %s", world.hub.warning);
         cr_assert_not(peer_has_ended(&world.bob));
         cr_assert_not(peer_has_ended(&world.ann));
         cr_assert_eq(count_hidden(&world), 0);
@@ -492,24 +484,15 @@ SCN_TEST(adopt, lets_nobody_open_what_is_being_replaced)
 {
         struct world world;
         struct peer cy;
-        struct scn_message message;
         begin(&world);
         send_from(&world, 0, "island", true);
         peer_expect_code(&world.ann, SCN_MESSAGE_failed, "replaced");
-        peer_connect(&cy, &world.hub);
-        peer_send_bytes(&cy, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(3);
-        peer_send(&cy, &message);
-        scn_message_init(&message, SCN_MESSAGE_open);
-        message.as.open.request = 1;
-        message.as.open.document = scene_text("island");
-        peer_send(&cy, &message);
+        peer_greet(&cy, &world.hub, 3, NULL);
+        peer_ask_open(&cy, "island", false);
         peer_expect_code(&cy, SCN_MESSAGE_failed, "busy");
         peer_close(&world.ann);
         (void)expect_placed(&world.bob);
-        peer_send(&cy, &message);
+        peer_ask_open(&cy, "island", false);
         (void)peer_expect(&cy, SCN_MESSAGE_opened);
         peer_close(&cy);
         finish(&world);
@@ -523,6 +506,8 @@ SCN_TEST(adopt, refuses_a_file_with_a_wrong_byte_and_goes_on)
         send_from(&world, 0, "island", true);
         peer_expect_code(&world.bob, SCN_MESSAGE_failed, "corrupt");
         cr_assert_not(peer_has_ended(&world.ann));
+        cr_assert_eq(world.hub.warnings_logged, 1);
+        cr_assert_not_null(strstr(world.hub.warning, "document island: a file was refused: "), "%s", world.hub.warning);
         cr_assert_eq(count_hidden(&world), 0);
         finish(&world);
 }

@@ -36,17 +36,11 @@ static scn_node_id id_of(const struct peer *peer, uint32_t uid)
 
 static void undo_or_redo(struct peer *peer, bool is_redo, uint64_t count)
 {
-        struct scn_message message;
         if (is_redo) {
-                scn_message_init(&message, SCN_MESSAGE_redo);
-                message.as.redo.number = ++peer->number;
-                message.as.redo.count = count;
+                peer_redo(peer, count);
         } else {
-                scn_message_init(&message, SCN_MESSAGE_undo);
-                message.as.undo.number = ++peer->number;
-                message.as.undo.count = count;
+                peer_undo(peer, (struct peer_wish){.count = count});
         }
-        peer_send(peer, &message);
         cr_assert_not(peer_expect(peer, SCN_MESSAGE_applied).as.applied.unchanged);
 }
 
@@ -183,18 +177,8 @@ SCN_TEST(b21, a_gesture_that_is_cut_off_is_one_step)
         (void)asking_edit(&ann, scene_add(1, 10, "N"));
         const struct scn_digest before = asking_digest(&ann, NULL);
         for (int i = 0; i < 10; i++) {
-                struct scn_buffer buffer;
-                struct scn_message message;
                 const struct scn_op op = scene_translate(id_of(&ann, 10), (float)i + 1, 0, 0);
-                scn_buffer_init(&buffer, 1024);
-                struct scn_packer packer = scn_packer_to(&buffer);
-                scn_ops_encode(&packer, &op, 1);
-                scn_message_init(&message, SCN_MESSAGE_edit);
-                message.as.edit.number = ++ann.number;
-                message.as.edit.group = 5;
-                message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-                peer_send(&ann, &message);
-                scn_buffer_finish(&buffer);
+                peer_edit_in(&ann, 5, &op, 1);
                 (void)peer_expect(&ann, SCN_MESSAGE_applied);
         }
         peer_close(&ann);
@@ -310,6 +294,7 @@ SCN_TEST_WITH(b53, a_shell_that_keeps_reading_is_told_of_once_and_the_file_shrin
         cr_assert_eq(sqlite3_exec(shell, "BEGIN; SELECT count(*) FROM transactions", NULL, NULL, NULL), SQLITE_OK);
         cr_assert_gt(write_much(&ann, 400), CAP_BYTES);
         cr_assert_eq(hub.warnings_logged, 1);
+        cr_assert_not_null(strstr(hub.warning, ": another program keeps reading the document"), "%s", hub.warning);
         (void)write_much(&ann, 200);
         cr_assert_eq(hub.warnings_logged, 1, "once is enough");
         cr_assert_eq(sqlite3_close(shell), SQLITE_OK);
@@ -317,6 +302,64 @@ SCN_TEST_WITH(b53, a_shell_that_keeps_reading_is_told_of_once_and_the_file_shrin
         cr_assert_lt(wal_bytes(&hub), CAP_BYTES);
         cr_assert_lt(write_much(&ann, 100), CAP_BYTES);
         cr_assert_eq(hub.warnings_logged, 1);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST_WITH(b53, what_an_edit_has_made_large_at_once_is_nobody_elses_reading, .timeout = 300)
+{
+        enum {
+                OPS = 50,
+                PARTS = 16 /* 48 MB in all */
+        };
+        static uint8_t values[OPS][VALUE_BYTES + 3];
+        static struct scn_op ops[OPS];
+        static char keys[OPS][8];
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        for (uint32_t i = 0; i < OPS; i++) {
+                const uint8_t head[3] = {0xc5, VALUE_BYTES >> 8, VALUE_BYTES & 0xff};
+                memcpy(values[i], head, sizeof head);
+                (void)snprintf(keys[i], sizeof keys[i], "k%u", i);
+                ops[i] = scene_set(1, keys[i], (struct scn_slice){values[i], sizeof values[i]});
+        }
+        for (uint32_t part = 1; part <= PARTS; part++) {
+                for (uint32_t i = 0; i < OPS; i++) {
+                        values[i][3] = (uint8_t)part;
+                }
+                peer_edit_part(&ann, 1, ops, OPS, part < PARTS);
+        }
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        ann.number = 1;
+        cr_assert_eq(hub.warnings_logged, 0, "%s", hub.warning);
+        cr_assert_lt(wal_bytes(&hub), CAP_BYTES);
+        (void)write_much(&ann, 10);
+        cr_assert_eq(hub.warnings_logged, 0, "%s", hub.warning);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+/* A job that reads what the document was a while ago holds on to it like any other reader. */
+SCN_TEST_WITH(b53, what_the_server_reads_itself_is_blamed_on_nobody_else, .timeout = 300)
+{
+        struct hub hub;
+        struct peer ann;
+        sqlite3 *reader;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        (void)write_much(&ann, 10);
+        scn_server_begin_history_job(hub.server);
+        cr_assert_eq(sqlite3_open(file_of(&hub, "island.scene"), &reader), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM transactions", NULL, NULL, NULL), SQLITE_OK);
+        cr_assert_gt(write_much(&ann, 400), CAP_BYTES);
+        cr_assert_eq(hub.warnings_logged, 0, "%s", hub.warning);
+        scn_server_end_history_job(hub.server);
+        (void)write_much(&ann, 100);
+        cr_assert_eq(hub.warnings_logged, 1, "nobody else is left");
+        cr_assert_not_null(strstr(hub.warning, ": another program keeps reading the document"), "%s", hub.warning);
+        cr_assert_eq(sqlite3_close(reader), SQLITE_OK);
         peer_close(&ann);
         hub_finish(&hub);
 }
@@ -403,16 +446,8 @@ static void expect_refusal(struct hub *hub)
         struct peer peer;
         struct scn_message message;
         char text[512] = "";
-        peer_connect(&peer, hub);
-        peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(5);
-        peer_send(&peer, &message);
-        scn_message_init(&message, SCN_MESSAGE_open);
-        message.as.open.request = 1;
-        message.as.open.document = scene_text("island");
-        peer_send(&peer, &message);
+        peer_greet(&peer, hub, 5, NULL);
+        peer_ask_open(&peer, "island", false);
         while (peer_receive(&peer, &message)) {
                 cr_assert_neq(message.kind, SCN_MESSAGE_opened);
                 if (message.kind == SCN_MESSAGE_failed) {

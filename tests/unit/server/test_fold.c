@@ -50,17 +50,7 @@ static void tear_down(struct island *island)
 
 static void send(struct island *island, const struct scn_op *ops, uint32_t count, uint64_t group)
 {
-        struct scn_buffer buffer;
-        struct scn_message message;
-        scn_buffer_init(&buffer, SCN_MESSAGE_BYTES_MAX);
-        struct scn_packer packer = scn_packer_to(&buffer);
-        scn_ops_encode(&packer, ops, count);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = ++island->ann.number;
-        message.as.edit.ops = (struct scn_slice){buffer.data, (uint32_t)buffer.size};
-        message.as.edit.group = group;
-        peer_send(&island->ann, &message);
-        scn_buffer_finish(&buffer);
+        peer_edit_in(&island->ann, group, ops, count);
         (void)peer_expect(&island->ann, SCN_MESSAGE_applied);
 }
 

@@ -137,10 +137,7 @@ static void let_bob_edit(struct talk *talk, struct peer *bob)
                 message.as.hello.client.bytes[i] = (uint8_t)(0x80 + i);
         }
         peer_send(bob, &message);
-        scn_message_init(&message, SCN_MESSAGE_open);
-        message.as.open.request = 1;
-        message.as.open.document = scene_text("island");
-        peer_send(bob, &message);
+        peer_ask_open(bob, "island", false);
         (void)peer_expect(bob, SCN_MESSAGE_opened);
         const struct scn_op op = scene_translate(2, 12, 0, -2.5f);
         peer_edit(bob, &op, 1);

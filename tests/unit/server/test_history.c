@@ -81,14 +81,11 @@ SCN_TEST(blame, names_who_set_each_field_and_when)
 SCN_TEST(blame, of_a_value_that_undo_brought_back_names_both_the_undo_and_the_step)
 {
         struct stage stage;
-        struct scn_message message;
         uint32_t count;
         set_up(&stage);
         (void)asking_edit(&stage.ann, scene_add(1, 50, "boat"));
         (void)asking_edit(&stage.ann, scene_rename(2, "ship"));
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++stage.ann.number;
-        peer_send(&stage.ann, &message);
+        peer_undo(&stage.ann, (struct peer_wish){0});
         cr_assert_eq(peer_expect(&stage.ann, SCN_MESSAGE_applied).as.applied.rev, 3);
         struct scn_unpacker fields = blame(&stage.bob, 2, &count);
         (void)scn_unpack_raw(&fields);
@@ -147,17 +144,7 @@ static void read_log(struct peer *peer, struct wish wish, char revisions[16])
 
 static void edit_in_group(struct peer *peer, uint64_t group, struct scn_op op)
 {
-        struct scn_buffer ops;
-        struct scn_message message;
-        scn_buffer_init(&ops, 4096);
-        struct scn_packer packer = scn_packer_to(&ops);
-        scn_ops_encode(&packer, &op, 1);
-        scn_message_init(&message, SCN_MESSAGE_edit);
-        message.as.edit.number = ++peer->number;
-        message.as.edit.ops = (struct scn_slice){ops.data, (uint32_t)ops.size};
-        message.as.edit.group = group;
-        peer_send(peer, &message);
-        scn_buffer_finish(&ops);
+        peer_edit_in(peer, group, &op, 1);
         (void)peer_expect(peer, SCN_MESSAGE_applied);
 }
 

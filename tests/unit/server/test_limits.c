@@ -346,6 +346,38 @@ SCN_TEST(edit, whose_records_are_too_large_hears_which_limit_that_is)
         finish(&hub, &ann);
 }
 
+#define MANY 150000u
+
+/* So many nodes for which the server, or the client, finds the uids. */
+static void add_many(struct peer *peer, bool is_named)
+{
+        struct scn_op *ops = scn_alloc_zero(MANY, sizeof *ops);
+        cr_assert_not_null(ops);
+        for (uint32_t i = 0; i < MANY; i++) {
+                ops[i] = scene_add(1, is_named ? 100 + i : 0, NULL);
+        }
+        peer_edit(peer, ops, MANY);
+        scn_free(ops);
+}
+
+SCN_TEST(edit, of_which_more_would_have_to_be_told_than_a_message_holds_hears_that_and_what_to_do)
+{
+        struct hub hub;
+        struct peer ann;
+        start(&hub, &ann);
+        add_many(&ann, false);
+        const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_refused);
+        cr_assert(has_text(message.as.refused.code, "too_large"));
+        cr_assert(scn_slice_equal(message.as.refused.text,
+                          scene_text("results: the answer would be larger than message_bytes_max = 4194304: name the "
+                                     "nodes by uids of your own, or send several edits")),
+                "%.*s", (int)message.as.refused.text.size, (const char *)message.as.refused.text.data);
+        cr_assert_eq(scn_document_revision(room_of(&hub)->document), 0);
+        add_many(&ann, true);
+        expect_applied(&ann, 1);
+        finish(&hub, &ann);
+}
+
 static void send_renames(struct peer *peer, uint32_t count)
 {
         char name[16];
@@ -456,24 +488,6 @@ SCN_TEST(batch, keeps_its_memory_for_the_next_one_unless_it_is_a_lot)
 
 /* --- Undo --- */
 
-static void send_undo(struct peer *peer, uint64_t count)
-{
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++peer->number;
-        message.as.undo.count = count;
-        peer_send(peer, &message);
-}
-
-static void send_redo(struct peer *peer, uint64_t count)
-{
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_redo);
-        message.as.redo.number = ++peer->number;
-        message.as.redo.count = count;
-        peer_send(peer, &message);
-}
-
 /* How many elements the array under this key of the summary has. */
 static uint32_t expect_summary(struct peer *peer, const char *key, bool *has_more_skipped_out)
 {
@@ -506,13 +520,13 @@ SCN_TEST(undo, takes_back_so_many_steps_at_once_at_the_most_and_redo_brings_so_m
         start(&hub, &ann);
         send_renames(&ann, SCN_SERVER_undo_count_max + 1);
         expect_applied(&ann, SCN_SERVER_undo_count_max + 1);
-        send_undo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_undo(&ann, (struct peer_wish){.count = SCN_SERVER_undo_count_max + 1});
         cr_assert_eq(expect_steps(&ann), SCN_SERVER_undo_count_max);
-        send_undo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_undo(&ann, (struct peer_wish){.count = SCN_SERVER_undo_count_max + 1});
         cr_assert_eq(expect_steps(&ann), 1);
-        send_redo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_redo(&ann, SCN_SERVER_undo_count_max + 1);
         cr_assert_eq(expect_steps(&ann), SCN_SERVER_undo_count_max);
-        send_redo(&ann, SCN_SERVER_undo_count_max + 1);
+        peer_redo(&ann, SCN_SERVER_undo_count_max + 1);
         cr_assert_eq(expect_steps(&ann), 1);
         finish(&hub, &ann);
 }
@@ -538,7 +552,7 @@ static uint32_t undo_with_skips(uint32_t skips, bool *has_more_skipped_out)
         }
         peer_edit(&bob, ops, skips);
         expect_applied(&bob, 1);
-        send_undo(&ann, 1);
+        peer_undo(&ann, (struct peer_wish){.count = 1});
         const uint32_t told = expect_summary(&ann, "skipped", has_more_skipped_out);
         peer_close(&bob);
         finish(&hub, &ann);
@@ -585,10 +599,12 @@ static uint32_t undo_four(scn_revision first, uint32_t less)
         hub_stop(&hub);
         hub_restart(&hub);
         peer_open(&ann, &hub, 1, "ann", "isle");
-        send_undo(&ann, 4);
+        peer_undo(&ann, (struct peer_wish){.count = 4});
         uint32_t steps = 0;
         if (first == 4 && less > 0) {
-                peer_expect_code(&ann, SCN_MESSAGE_refused, "too_large");
+                const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_refused);
+                cr_assert(has_text(message.as.refused.code, "too_large"));
+                cr_assert(has_text(message.as.refused.text, ", record_bytes_max = "));
                 cr_assert_eq(scn_document_revision(room_of(&hub)->document), 4);
         } else {
                 steps = expect_steps(&ann);

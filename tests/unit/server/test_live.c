@@ -47,11 +47,6 @@ static void finish(struct island *island)
         hub_finish(&island->hub);
 }
 
-static bool is_text(struct scn_slice slice, const char *text)
-{
-        return slice.size == strlen(text) && memcmp(slice.data, text, slice.size) == 0;
-}
-
 static void expect_map(struct scn_slice map, struct scn_slice wanted)
 {
         cr_assert(map.size == wanted.size && memcmp(map.data, wanted.data, map.size) == 0);
@@ -69,7 +64,7 @@ SCN_TEST(live, tells_a_presence_with_session_and_author_from_the_server)
         cr_assert_not(told.is_whole);
         cr_assert_eq(told.presences_count, 1);
         cr_assert_eq(told.presences[0].session, 1);
-        cr_assert(is_text(told.presences[0].author, "ann"));
+        cr_assert(scene_is_text(told.presences[0].author, "ann"));
         expect_map(told.presences[0].map, live_map("x", 1));
         live_expect_nothing(&island.bob);
         finish(&island);
@@ -471,7 +466,7 @@ SCN_TEST(live, a_new_view_is_told_all_there_is_and_an_empty_one_nothing)
         cr_assert_eq(told.locks[0].mask, SCN_MASK_DURABLE);
         cr_assert(told.locks[0].has_subtree);
         cr_assert_eq(told.locks[0].left_ms, 60000);
-        cr_assert(is_text(told.locks[0].author, "ann"));
+        cr_assert(scene_is_text(told.locks[0].author, "ann"));
         cr_assert_eq(told.previews_count, 1, "Bob's is outside");
         live_expect_nothing(&cy);
         /* A changed view begins anew. */
@@ -488,7 +483,6 @@ SCN_TEST(live, a_view_whose_root_goes_and_comes_back_is_told_everything_again)
 {
         struct island island;
         struct peer cy;
-        struct scn_message message;
         begin(&island);
         peer_open(&cy, &island.hub, 3, "cy", "island");
         live_view(&cy, 1, 2, SCN_MASK_PREVIEW | SCN_MASK_PRESENCE);
@@ -501,9 +495,7 @@ SCN_TEST(live, a_view_whose_root_goes_and_comes_back_is_told_everything_again)
         cr_assert(told.is_whole);
         cr_assert_eq(told.previews_count, 0);
         cr_assert_eq(told.presences_count, 1);
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++island.ann.number;
-        peer_send(&island.ann, &message);
+        peer_undo(&island.ann, (struct peer_wish){0});
         (void)peer_expect(&island.ann, SCN_MESSAGE_applied);
         const struct scn_preview_wish wish = {
                 .node = scene_ref(51), .fields = SCN_FIELDS_TRANSLATION, .trs = {.t = {4, 0, 0}}};
@@ -854,7 +846,7 @@ SCN_TEST(live, what_cannot_be_read_is_said_changes_nothing_and_the_connection_st
                 cr_assert_eq((int)message.kind, (int)SCN_MESSAGE_failed);
                 cr_assert_eq(message.as.failed.request, SCN_ABSENT);
                 cr_assert_not(message.as.failed.closes);
-                cr_assert(is_text(message.as.failed.code, cases[i].code), "case %zu: %.*s", i,
+                cr_assert(scene_is_text(message.as.failed.code, cases[i].code), "case %zu: %.*s", i,
                         (int)message.as.failed.code.size, (const char *)message.as.failed.code.data);
         }
         const struct scn_preview_wish flat = {
@@ -884,14 +876,8 @@ SCN_TEST(live, needs_a_document)
 {
         struct island island;
         struct peer cy;
-        struct scn_message message;
         begin(&island);
-        peer_connect(&cy, &island.hub);
-        peer_send_bytes(&cy, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(3);
-        peer_send(&cy, &message);
+        peer_greet(&cy, &island.hub, 3, NULL);
         live_presence(&cy, live_map("x", 1));
         peer_expect_code(&cy, SCN_MESSAGE_failed, "not_open");
         peer_close(&cy);

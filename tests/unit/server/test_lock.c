@@ -10,7 +10,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 /* Ann locks, Bob is in her way, Cy looks on. Nodes: 2 boat, 3 mast under it, 4 flag under that, 5 quay. */
@@ -51,24 +50,19 @@ static void finish(struct island *island)
         hub_finish(&island->hub);
 }
 
-static bool is_text(struct scn_slice slice, const char *text)
-{
-        return slice.size == strlen(text) && memcmp(slice.data, text, slice.size) == 0;
-}
-
 /* Refused whole, and the refusal names this node's lock as Ann's. */
 static void expect_locked(struct peer *peer, const struct scn_op *ops, uint32_t count, uint32_t uid)
 {
         peer_edit(peer, ops, count);
         const struct scn_message message = peer_expect(peer, SCN_MESSAGE_refused);
-        cr_assert(is_text(message.as.refused.code, "locked"), "%.*s", (int)message.as.refused.code.size,
+        cr_assert(scene_is_text(message.as.refused.code, "locked"), "%.*s", (int)message.as.refused.code.size,
                 (const char *)message.as.refused.code.data);
         cr_assert(scn_uid_equal(message.as.refused.node, scene_uid(uid)));
         struct scn_unpacker detail = scn_unpacker_from(message.as.refused.detail);
         cr_assert_eq(scn_unpack_map(&detail), 2);
-        cr_assert(is_text(scn_unpack_text(&detail, 16), "holder"));
-        cr_assert(is_text(scn_unpack_text(&detail, 16), "ann"));
-        cr_assert(is_text(scn_unpack_text(&detail, 16), "session"));
+        cr_assert(scene_is_text(scn_unpack_text(&detail, 16), "holder"));
+        cr_assert(scene_is_text(scn_unpack_text(&detail, 16), "ann"));
+        cr_assert(scene_is_text(scn_unpack_text(&detail, 16), "session"));
         cr_assert_eq(scn_unpack_uint(&detail, UINT32_MAX), 1);
 }
 
@@ -162,30 +156,21 @@ SCN_TEST(lock, refuses_anothers_undo_and_redo_without_using_up_the_step)
         edit(&island.bob, scene_rename(3, "pole"));
         live_lock(&island.ann, 3, 0, false);
         for (int i = 0; i < 2; i++) {
-                scn_message_init(&message, SCN_MESSAGE_undo);
-                message.as.undo.number = ++island.bob.number;
-                peer_send(&island.bob, &message);
+                peer_undo(&island.bob, (struct peer_wish){0});
                 message = peer_expect(&island.bob, SCN_MESSAGE_refused);
-                cr_assert(is_text(message.as.refused.code, "locked"));
+                cr_assert(scene_is_text(message.as.refused.code, "locked"));
                 cr_assert(scn_uid_equal(message.as.refused.node, scene_uid(51)));
         }
         cr_assert_eq(live_unlock(&island.ann, 3), 1);
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++island.bob.number;
-        peer_send(&island.bob, &message);
+        peer_undo(&island.bob, (struct peer_wish){0});
         cr_assert_not(peer_expect(&island.bob, SCN_MESSAGE_applied).as.applied.unchanged);
         live_lock(&island.ann, 3, SCN_MASK_NAME, false);
         for (int i = 0; i < 2; i++) {
-                scn_message_init(&message, SCN_MESSAGE_redo);
-                message.as.redo.number = ++island.bob.number;
-                peer_send(&island.bob, &message);
-                cr_assert(is_text(peer_expect(&island.bob, SCN_MESSAGE_refused).as.refused.code, "locked"));
+                peer_redo(&island.bob, 0);
+                cr_assert(scene_is_text(peer_expect(&island.bob, SCN_MESSAGE_refused).as.refused.code, "locked"));
         }
         cr_assert_eq(live_unlock(&island.ann, 0), 1);
-        message.as.redo.number = ++island.bob.number;
-        scn_message_init(&message, SCN_MESSAGE_redo);
-        message.as.redo.number = island.bob.number;
-        peer_send(&island.bob, &message);
+        peer_redo(&island.bob, 0);
         cr_assert_not(peer_expect(&island.bob, SCN_MESSAGE_applied).as.applied.unchanged);
         finish(&island);
 }
@@ -307,16 +292,13 @@ SCN_TEST(lock, outlives_its_session_for_a_grace_in_which_its_author_takes_it_ove
 SCN_TEST(lock, ends_with_its_node_and_does_not_come_back_with_it)
 {
         struct island island;
-        struct scn_message message;
         begin(&island);
         live_lock(&island.ann, 4, 0, false);
         (void)live_expect(&island.cy);
         edit(&island.ann, scene_remove(3));
         live_wait(&island.hub, SCN_LIVE_INTERVAL_MS);
         cr_assert_null(live_expect(&island.cy).locks[0].author.data);
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++island.ann.number;
-        peer_send(&island.ann, &message);
+        peer_undo(&island.ann, (struct peer_wish){0});
         (void)peer_expect(&island.ann, SCN_MESSAGE_applied);
         struct scn_op op = scene_rename(0, "free");
         op.node = scene_ref(52);
@@ -346,6 +328,34 @@ SCN_TEST(lock, is_given_up_by_any_session_of_its_author_and_by_nobody_else)
 /* --- Previews --- */
 
 /* Moved into a locked subtree it shows on, but no newer value can come: then none is better than an old one. */
+SCN_TEST(lock, is_given_up_with_as_many_others_as_the_author_holds_in_all_sessions)
+{
+        enum {
+                EACH = 200,
+                ALL = 2 * EACH
+        };
+        static struct scn_op ops[ALL];
+        static scn_node_id ids[ALL];
+        struct peer second;
+        struct island island;
+        begin(&island);
+        for (uint32_t i = 0; i < ALL; i++) {
+                ops[i] = scene_add(5, 0, NULL);
+                ids[i] = 6 + i;
+        }
+        peer_edit(&island.ann, ops, ALL);
+        (void)peer_expect(&island.ann, SCN_MESSAGE_applied);
+        peer_open(&second, &island.hub, 9, "ann", "island");
+        live_ask_lock(&island.ann, (struct live_lock){.ids = ids, .count = EACH});
+        (void)peer_expect(&island.ann, SCN_MESSAGE_answer);
+        live_ask_lock(&second, (struct live_lock){.ids = ids + EACH, .count = EACH});
+        (void)peer_expect(&second, SCN_MESSAGE_answer);
+        cr_assert_eq(live_unlock_all(&island.ann, ids, ALL), ALL);
+        cr_assert_eq(live_unlock_all(&second, ids, ALL), 0);
+        peer_close(&second);
+        finish(&island);
+}
+
 SCN_TEST(lock, a_preview_that_is_kept_from_going_on_ends)
 {
         struct island island;

@@ -166,12 +166,7 @@ SCN_TEST(memory, the_past_has_a_share_of_the_budget)
 static void open_document(struct peer *peer, struct hub *hub, uint32_t client, const char *name)
 {
         struct scn_message message;
-        peer_connect(peer, hub);
-        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(client);
-        peer_send(peer, &message);
+        peer_greet(peer, hub, client, NULL);
         scn_message_init(&message, SCN_MESSAGE_open);
         message.as.open.request = 2;
         message.as.open.document = scene_text(name);

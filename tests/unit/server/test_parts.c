@@ -8,13 +8,6 @@
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
-#include <string.h>
-
-static bool is_text(struct scn_slice text, const char *expected)
-{
-        return text.size == strlen(expected) && memcmp(text.data, expected, text.size) == 0;
-}
-
 static void send_part(struct peer *peer, uint64_t number, const char *key, bool more)
 {
         const struct scn_op op = scene_set(1, key, scene_integer(1));
@@ -93,7 +86,7 @@ static void expect_only(const struct hub *hub, const char *key)
         for (uint32_t i = 0; i < scn_document_node(document, 1).property_fields_count; i++) {
                 const struct scn_property property = scn_document_property(document, 1, i, NULL);
                 if (property.value.data != NULL) {
-                        cr_assert(is_text(property.key, key), "%.*s", (int)property.key.size, property.key.data);
+                        cr_assert(scene_is_text(property.key, key), "%.*s", (int)property.key.size, property.key.data);
                         count++;
                 }
         }
@@ -113,7 +106,7 @@ SCN_TEST(parts, are_refused_up_to_the_last_when_another_edit_came_between)
         peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
         send_part(&ann, 1, "d", false);
         const struct scn_message gap = peer_expect(&ann, SCN_MESSAGE_refused);
-        cr_assert(is_text(gap.as.refused.text, "number 1: parts of an edit are missing: send all of it again"));
+        cr_assert(scene_is_text(gap.as.refused.text, "number 1: parts of an edit are missing: send all of it again"));
         send_part(&ann, 1, "e", false);
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
         expect_only(&hub, "e");
@@ -140,7 +133,7 @@ SCN_TEST(parts, are_refused_up_to_the_last_when_an_undo_came_between)
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 2);
         send_part(&ann, 2, "e", false);
         const struct scn_message gap = peer_expect(&ann, SCN_MESSAGE_refused);
-        cr_assert(is_text(
+        cr_assert(scene_is_text(
                 gap.as.refused.text, "number 2: it was refused, and so are its further parts: the next one is 3"));
         send_part(&ann, 3, "f", false);
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 3);
@@ -175,23 +168,12 @@ SCN_TEST(parts, are_refused_up_to_the_last_when_the_first_came_before_the_docume
 {
         struct hub hub;
         struct peer ann;
-        struct scn_message message;
         hub_start(&hub);
-        peer_connect(&ann, &hub);
-        peer_send_bytes(&ann, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(1);
-        message.as.hello.name = scene_text("ann");
-        peer_send(&ann, &message);
+        peer_greet(&ann, &hub, 1, "ann");
         (void)peer_expect(&ann, SCN_MESSAGE_welcome);
         send_part(&ann, 1, "a", true);
         peer_expect_code(&ann, SCN_MESSAGE_refused, "not_open");
-        scn_message_init(&message, SCN_MESSAGE_open);
-        message.as.open.request = 1;
-        message.as.open.document = scene_text("test");
-        message.as.open.create = true;
-        peer_send(&ann, &message);
+        peer_ask_open(&ann, "test", true);
         (void)peer_expect(&ann, SCN_MESSAGE_opened);
         send_part(&ann, 1, "b", false);
         peer_expect_code(&ann, SCN_MESSAGE_refused, "gap");
@@ -252,7 +234,7 @@ SCN_TEST(parts, of_more_edits_than_are_kept_in_mind_end_the_session)
         send_part(&ann, 2 + 3 + SCN_TORN_EDITS_MAX, "f", true);
         const struct scn_message end = peer_expect(&ann, SCN_MESSAGE_failed);
         cr_assert(end.as.failed.closes);
-        cr_assert(is_text(end.as.failed.code, "out_of_turn"));
+        cr_assert(scene_is_text(end.as.failed.code, "out_of_turn"));
         peer_close(&ann);
         hub_finish(&hub);
 }

@@ -24,11 +24,6 @@ static size_t output_of(struct peer *peer, uint8_t *bytes, size_t size_max)
         return size;
 }
 
-static bool is_text(struct scn_slice text, const char *expected)
-{
-        return text.size == strlen(expected) && memcmp(text.data, expected, text.size) == 0;
-}
-
 SCN_TEST(session, begins_its_stream_with_the_preface_even_if_a_failure_is_all_there_is_to_say)
 {
         static const char *const bad[] = {"GET / HTTP/1.1\r\n\r\n", "SCENED\x01\n\xc4\x02\x92\x14"};
@@ -80,8 +75,8 @@ SCN_TEST(session, refuses_an_edit_that_cannot_be_read_under_its_number_and_count
         cr_assert(peer_receive(&peer, &message));
         cr_assert_eq(message.kind, SCN_MESSAGE_refused);
         cr_assert_eq(message.as.refused.number, 1);
-        cr_assert(is_text(message.as.refused.code, "missing_field"));
-        cr_assert(is_text(message.as.refused.text, "edit.ops: a field that must be there is absent"));
+        cr_assert(scene_is_text(message.as.refused.code, "missing_field"));
+        cr_assert(scene_is_text(message.as.refused.text, "edit.ops: a field that must be there is absent"));
         const struct scn_op op = scene_add(1, 50, "boat");
         peer_edit_as(&peer, 2, &op, 1);
         cr_assert_eq(peer_expect(&peer, SCN_MESSAGE_applied).as.applied.number, 2);
@@ -117,19 +112,14 @@ SCN_TEST(session, answers_by_kind_before_a_document_is_open)
         struct peer peer;
         struct scn_message message;
         hub_start(&hub);
-        peer_connect(&peer, &hub);
-        peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(1);
-        peer_send(&peer, &message);
+        peer_greet(&peer, &hub, 1, NULL);
         (void)peer_expect(&peer, SCN_MESSAGE_welcome);
         const struct scn_op op = scene_add(1, 50, "boat");
         peer_edit_as(&peer, 7, &op, 1);
         cr_assert(peer_receive(&peer, &message));
         cr_assert_eq(message.kind, SCN_MESSAGE_refused);
         cr_assert_eq(message.as.refused.number, 7);
-        cr_assert(is_text(message.as.refused.code, "not_open"));
+        cr_assert(scene_is_text(message.as.refused.code, "not_open"));
         scn_message_init(&message, SCN_MESSAGE_unview);
         message.as.unview.view = 3;
         peer_send(&peer, &message);
@@ -142,7 +132,7 @@ SCN_TEST(session, answers_by_kind_before_a_document_is_open)
         peer_send(&peer, &message);
         cr_assert(peer_receive(&peer, &message));
         cr_assert_eq(message.as.failed.request, 4);
-        cr_assert(is_text(message.as.failed.code, "bad_name"));
+        cr_assert(scene_is_text(message.as.failed.code, "bad_name"));
         peer_close(&peer);
         hub_finish(&hub);
 }
@@ -265,7 +255,7 @@ SCN_TEST(session, says_which_number_comes_next)
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
         peer_edit_as(&ann, 9, &op, 1);
         const struct scn_message gap = peer_expect(&ann, SCN_MESSAGE_refused);
-        cr_assert(is_text(gap.as.refused.text, "number 9: the next one is 6"));
+        cr_assert(scene_is_text(gap.as.refused.text, "number 9: the next one is 6"));
         cr_assert_eq(gap.as.refused.op, SCN_ABSENT);
         peer_close(&ann);
         hub_finish(&hub);
@@ -279,7 +269,7 @@ SCN_TEST(session, names_a_message_it_does_not_know_and_no_request)
         peer_open(&ann, &hub, 1, "ann", "test");
         peer_send_bytes(&ann, "\xc4\x03\x92\x63\x07", 5);
         const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_failed);
-        cr_assert(is_text(message.as.failed.text, "message 99: there is no such message, or not for this side"));
+        cr_assert(scene_is_text(message.as.failed.text, "message 99: there is no such message, or not for this side"));
         cr_assert_eq(message.as.failed.request, SCN_ABSENT);
         cr_assert_not(message.as.failed.closes);
         peer_close(&ann);
@@ -310,10 +300,66 @@ SCN_TEST(session, says_which_request_was_too_large)
         cr_assert(peer_receive(&ann, &message));
         cr_assert_eq(message.kind, SCN_MESSAGE_failed);
         cr_assert_eq(message.as.failed.request, 77);
+        cr_assert(scn_slice_equal(message.as.failed.text, scene_text("tree: it is larger than its limit, 4096 bytes")));
         scn_buffer_finish(&payload);
         scn_buffer_finish(&frame);
         peer_close(&ann);
         hub_finish(&hub);
+}
+
+/* --- What cannot be read --- */
+
+/* What a stream of these bytes, behind others, ends with. */
+static void expect_end(const char *bytes, size_t size, bool is_greeted, const char *code, const char *text)
+{
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        if (is_greeted) {
+                peer_open(&peer, &hub, 1, "ann", "test");
+        } else {
+                peer_connect(&peer, &hub);
+        }
+        peer_send_bytes(&peer, bytes, size);
+        peer_drain(&peer);
+        cr_assert(peer_receive(&peer, &message));
+        cr_assert_eq(message.kind, SCN_MESSAGE_failed);
+        cr_assert(message.as.failed.closes);
+        cr_assert(scn_slice_equal(message.as.failed.code, scene_text(code)), "%s", text);
+        cr_assert(scn_slice_equal(message.as.failed.text, scene_text(text)), "%.*s instead of %s",
+                (int)message.as.failed.text.size, (const char *)message.as.failed.text.data, text);
+        cr_assert(peer_has_ended(&peer));
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+#define STREAM(text) text, sizeof text - 1
+
+SCN_TEST(session, ends_saying_how_large_a_message_may_be_before_hello_and_behind_it)
+{
+        expect_end(STREAM("SCENED\x01\n\xc5\x10\x01"), false, "too_large",
+                "message of 4097 bytes: it is larger than its limit, 4096 bytes before hello");
+        expect_end(STREAM("\xc6\x00\x40\x00\x01"), true, "too_large",
+                "message of 4194305 bytes: it is larger than its limit, message_bytes_max = 4194304");
+}
+
+SCN_TEST(session, ends_saying_which_version_was_spoken_and_which_is_wanted)
+{
+        expect_end(STREAM("SCENED\x02\n"), false, "version", "the preface is of version 2: version 1 is spoken here");
+        expect_end(STREAM("SCENED\x02"), false, "version", "the preface is of version 2: version 1 is spoken here");
+        expect_end(STREAM("SCENED\x01\n\xc4\x15\x93\x01\x00\xc4\x10"
+                          "0123456789abcdef"),
+                false, "version", "hello.version: 0 is not spoken here, version 1 is");
+}
+
+SCN_TEST(session, ends_saying_that_the_stream_has_no_preface_or_what_stands_where_a_frame_should_begin)
+{
+        expect_end(STREAM("GET / HTTP/1.1"), false, "bad_message",
+                "the stream does not begin with the preface of this protocol");
+        expect_end(STREAM("SCENED\x01\r"), false, "bad_message",
+                "the stream does not begin with the preface of this protocol");
+        expect_end(STREAM("\xdd"), true, "bad_message", "no frame begins with the byte 0xdd");
 }
 
 /* --- Shares --- */

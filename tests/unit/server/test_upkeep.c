@@ -108,10 +108,11 @@ static void close_all(struct peer *peers)
 
 static void send_undo(struct peer *peer, bool is_redo)
 {
-        struct scn_message message;
-        scn_message_init(&message, is_redo ? SCN_MESSAGE_redo : SCN_MESSAGE_undo);
-        message.as.undo.number = ++peer->number; /* the first field of both */
-        peer_send(peer, &message);
+        if (is_redo) {
+                peer_redo(peer, 0);
+        } else {
+                peer_undo(peer, (struct peer_wish){0});
+        }
 }
 
 static void edit_both(struct pair *pair, struct scn_random *random)

@@ -134,10 +134,7 @@ static float x_of(struct island *island)
 
 static void undo(struct island *island)
 {
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_undo);
-        message.as.undo.number = ++island->peer.number;
-        peer_send(&island->peer, &message);
+        peer_undo(&island->peer, (struct peer_wish){0});
 }
 
 static bool has_bytes(struct scn_slice bytes, const char *wanted)
@@ -201,10 +198,7 @@ SCN_TEST(upkeep_history, that_is_folded_says_so_and_what_is_left_is_as_it_was)
                 undo(&island);
                 expect_all_applied(&island);
                 cr_assert_float_eq(x_of(&island), 100, 1e-6);
-                struct scn_message message;
-                scn_message_init(&message, SCN_MESSAGE_redo);
-                message.as.redo.number = ++island.peer.number;
-                peer_send(&island.peer, &message);
+                peer_redo(&island.peer, 0);
                 (void)peer_expect(&island.peer, SCN_MESSAGE_applied);
                 peer_close(&island.peer);
                 hub_stop(&island.hub);
@@ -473,12 +467,7 @@ static void tag(struct peer *peer, bool is_removed)
 static void open_or_make(struct peer *peer, struct hub *hub, uint32_t client, const char *document)
 {
         struct scn_message message;
-        peer_connect(peer, hub);
-        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(client);
-        peer_send(peer, &message);
+        peer_greet(peer, hub, client, NULL);
         scn_message_init(&message, SCN_MESSAGE_open);
         message.as.open.request = 63;
         message.as.open.document = scene_text(document);
@@ -574,16 +563,12 @@ SCN_TEST(upkeep_history, that_is_folded_still_names_who_was_in_the_way_of_an_und
         for (size_t i = 0; i < 2; i++) {
                 struct island island;
                 struct peer ben;
-                struct scn_message message;
                 start(&island, AGE_S, 0);
                 peer_open(&ben, &island.hub, 2, "ben", "island");
                 drag_among_renames(&island, &ben, lasts[i]);
                 wait(&island, AGE_S + 1, 2);
                 cr_assert_eq(ask(&island, "SELECT count(*) FROM transactions WHERE rev IN (3, 4)"), 0);
-                scn_message_init(&message, SCN_MESSAGE_undo);
-                message.as.undo.number = ++ben.number;
-                message.as.undo.step = 2;
-                peer_send(&ben, &message);
+                peer_undo(&ben, (struct peer_wish){.step = 2});
                 const struct scn_slice summary = peer_expect(&ben, SCN_MESSAGE_applied).as.applied.summary;
                 cr_assert(has_bytes(summary, "rev\x03\xa6"), "at 3");
                 cr_assert(has_bytes(summary, "author\xa3\x61nn"), "by ann");

@@ -531,10 +531,33 @@ SCN_TEST_WITH(journal, shrinks_the_write_ahead_file_when_somebody_has_stopped_re
         append_much(journal, 11, 500, true);
         const char *wal = scn_test_storage_file(&test, "island.scene-wal");
         cr_assert_gt(file_size(wal), 500 * 4120);
+        cr_assert_gt(scn_journal_wal(journal).bytes, 500 * 4120);
+        cr_assert_geq(scn_journal_wal(journal).held_count, 5, "it is tried again and again");
         scn_backup_destroy(reader_that_stays);
         append_much(journal, 511, 150, true);
         cr_assert_leq(file_size(wal), 60 * 4120);
+        cr_assert_eq(scn_journal_wal(journal).held_count, 0);
         scn_journal_close(reader);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&test);
+}
+
+SCN_TEST(journal, tells_that_the_write_ahead_file_is_empty_as_soon_as_what_made_it_long_has_been_moved)
+{
+        const struct scn_journal_options options = {.wal_pages = 50};
+        const struct scn_test_shape large = {
+                .client = 1, .records_count = 1, .payload_bytes = 900000, .answer_bytes = 20};
+        struct scn_test_storage test;
+        struct scn_journal *journal;
+
+        scn_test_storage_init(&test);
+        scn_journal_close(scn_test_create_island(&test));
+        SCN_TEST_OK(scn_journal_open(test.storage, scn_test_text("island"), &options, &journal, NULL));
+        SCN_TEST_OK(scn_test_append(journal, 1, 1, &large, NULL));
+        SCN_TEST_OK(scn_journal_upkeep(journal, NULL));
+        cr_assert_eq(scn_journal_wal(journal).bytes, 0);
+        cr_assert_eq(scn_journal_wal(journal).held_count, 0);
+        cr_assert_eq(file_size(scn_test_storage_file(&test, "island.scene-wal")), 0);
         scn_journal_close(journal);
         scn_test_storage_finish(&test);
 }

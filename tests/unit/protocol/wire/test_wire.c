@@ -217,11 +217,28 @@ SCN_TEST(frames, beyond_the_limit_and_without_preface_are_refused_before_they_ar
         cr_assert_eq(scn_frame_reader_feed(&reader, "\xc5\x10\x01", 3), SCN_OK);
         cr_assert_not(scn_frame_reader_next(&reader, &payload, &error));
         cr_assert_eq(error, SCN_E_TOO_LARGE);
+        cr_assert_eq(reader.size_met, 4097);
         scn_frame_reader_finish(&reader);
         scn_frame_reader_init(&reader);
         cr_assert_eq(scn_frame_reader_feed(&reader, "GET / HTTP/1.1", 14), SCN_OK);
         cr_assert_not(scn_frame_reader_next(&reader, &payload, &error));
         cr_assert_eq(error, SCN_E_BAD_MESSAGE);
+        scn_frame_reader_finish(&reader);
+}
+
+SCN_TEST(frames, behind_the_preface_of_another_version_are_refused_as_soon_as_it_is_known)
+{
+        struct scn_frame_reader reader;
+        struct scn_slice payload;
+        enum scn_error error;
+        scn_frame_reader_init(&reader);
+        cr_assert_eq(scn_frame_reader_feed(&reader, "SCENED", 6), SCN_OK);
+        cr_assert_not(scn_frame_reader_next(&reader, &payload, &error));
+        cr_assert_eq(error, SCN_OK);
+        cr_assert_eq(scn_frame_reader_feed(&reader, "\x07", 1), SCN_OK);
+        cr_assert_not(scn_frame_reader_next(&reader, &payload, &error));
+        cr_assert_eq(error, SCN_E_VERSION);
+        cr_assert_eq(reader.byte_met, 7);
         scn_frame_reader_finish(&reader);
 }
 
