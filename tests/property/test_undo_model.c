@@ -153,10 +153,15 @@ static const struct node *found_of(const struct step *step, const struct doing *
         return doing->redone != 0 && doing->redone == step->redone ? &doing->found_again : &doing->found;
 }
 
-static void put(struct world *world, struct cell *cell, uint32_t value, scn_revision writer)
+/* False: it is as it was, and the server has nothing to note. */
+static bool put(struct world *world, struct cell *cell, uint32_t value, scn_revision writer)
 {
-        world->applied += cell->value != value || cell->writer != writer;
-        *cell = (struct cell){value, writer, world->revision};
+        const bool is_change = cell->value != value || cell->writer != writer;
+        if (is_change) {
+                world->applied++;
+                *cell = (struct cell){value, writer, world->revision};
+        }
+        return is_change;
 }
 
 static bool is_same_node(const struct node *a, const struct node *b)
@@ -210,8 +215,10 @@ static bool take_back(struct world *world, struct step *step)
                         skip(world, doing->part, cell);
                 } else {
                         world->newer_count += found->value != doing->found.cells[doing->part].value;
-                        step->undone[step->undone_count++] = (struct undone){i, cell->value, found->writer};
-                        put(world, cell, found->value, found->writer);
+                        const struct undone undone = {i, cell->value, found->writer};
+                        if (put(world, cell, found->value, found->writer)) {
+                                step->undone[step->undone_count++] = undone;
+                        }
                 }
         }
         return true;
@@ -266,7 +273,7 @@ static bool bring_back(struct world *world, struct step *step)
                 if (goes_on) {
                         doing->found_again = world->nodes[doing->node];
                         doing->redone = world->revision;
-                        put(world, cell, undone->value, step->name);
+                        (void)put(world, cell, undone->value, step->name);
                 } else {
                         skip(world, doing->part, is_there ? cell : NULL);
                 }
