@@ -309,6 +309,7 @@ void scn_server_spend(struct scn_server *server, uint64_t bytes)
 void scn_room_gather(struct scn_room *room, uint64_t bytes)
 {
         room->gathered_bytes += bytes;
+        room->look_at_ms = scn_server_now_ms(room->server) + LOOK_MS;
         room->memory_bytes += bytes; /* a document grows by no more than its journal; a checkpoint tells */
         scn_server_spend(room->server, bytes);
         (void)scn_room_checkpoint(room, false);

@@ -185,19 +185,16 @@ static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
 static bool may_send(struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
-        if (!scn_output_claim(room->server)) {
-                return false;
-        }
-        if (view->interval_ms == 0) {
-                return true;
-        }
-        const uint64_t now_ms = scn_server_now_ms(room->server);
+        const uint64_t now_ms = view->interval_ms == 0 ? 0 : scn_server_now_ms(room->server);
         if (now_ms < view->next_ms) {
                 const bool is_first = room->views_due_ms == 0 || view->next_ms < room->views_due_ms;
                 room->views_due_ms = is_first ? view->next_ms : room->views_due_ms;
                 return false;
         }
-        view->next_ms = now_ms + view->interval_ms;
+        if (!scn_output_claim(room->server)) {
+                return false;
+        }
+        view->next_ms = view->interval_ms == 0 ? 0 : now_ms + view->interval_ms;
         return true;
 }
 

@@ -356,6 +356,8 @@ enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_
                 return error;
         scn_checksum_reset(&journal->checksum); /* an append that failed may have left something */
         error = add_batch(&batch, transactions, count);
+        const struct scn_journal_transaction *last = &transactions[count - 1];
+        scn_guard_note_intent(journal->database.guard, last->revision, last->time_us);
         if (error == SCN_OK)
                 error = scn_database_commit(&journal->database, fault);
         else
@@ -364,8 +366,8 @@ enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_
                 scn_client_cache_clear(&journal->clients);
                 return error;
         }
-        journal->clients.last_revision = transactions[count - 1].revision;
-        scn_guard_note_end(journal->database.guard, transactions[count - 1].revision, transactions[count - 1].time_us);
+        journal->clients.last_revision = last->revision;
+        scn_guard_note_end(journal->database.guard, last->revision, last->time_us);
         /* What is stored is stored, whether or not the write-ahead file can be emptied. */
         scn_database_upkeep_if_late(&journal->database);
         return SCN_OK;

@@ -105,6 +105,15 @@ enum scn_error scn_backup_create(
         return SCN_OK;
 }
 
+/* Pages are copied as they are: some before another program wrote to the document's file, some after. */
+static bool is_torn(struct scn_backup *backup, struct scn_storage_fault *fault)
+{
+        struct scn_database *source = &backup->journal->database;
+
+        return !scn_database_is_as_left(source) &&
+                scn_database_fail_overwritten(source, SCN_E_STORAGE_BUSY, fault) != SCN_OK;
+}
+
 enum scn_error scn_backup_step(
         struct scn_backup *backup, uint64_t bytes, uint64_t *left_out, struct scn_storage_fault *fault)
 {
@@ -113,7 +122,7 @@ enum scn_error scn_backup_step(
         if (!backup->is_complete) {
                 const int code = sqlite3_backup_step(backup->copy, pages < INT32_MAX ? (int)pages : INT32_MAX);
                 if (code != SQLITE_OK && code != SQLITE_DONE)
-                        return target_fault(backup, code, fault);
+                        return is_torn(backup, fault) ? SCN_E_STORAGE_BUSY : target_fault(backup, code, fault);
                 backup->is_complete = code == SQLITE_DONE;
         }
         /* At least one while it is not known to be complete. */
@@ -156,6 +165,8 @@ static int close_target(struct scn_backup *backup)
 enum scn_error scn_backup_finish(struct scn_backup *backup, struct scn_storage_fault *fault)
 {
         SCN_ASSERT(backup->is_complete && !backup->is_finished);
+        if (is_torn(backup, fault))
+                return SCN_E_STORAGE_BUSY;
         const int code = close_target(backup);
 
         if (code != SQLITE_OK)

@@ -153,20 +153,17 @@ enum scn_statement {
         SCN_STATEMENT_COUNT,
 };
 
-/* Which file a name stood for; inode 0: not looked at yet. */
-struct scn_database_file {
-        uint64_t device;
-        uint64_t inode;
-};
+/* Of a path, with an ending. */
+#define SCN_DATABASE_PATH_BYTES (4096 + 256 + 16)
 
 struct scn_database {
         sqlite3 *handle;
-        char path[4096 + 256]; /* for the faults, and for what lies beside it */
+        char path[SCN_DATABASE_PATH_BYTES - 16]; /* for the faults, and for what lies beside it */
         sqlite3_stmt *statements[SCN_STATEMENT_COUNT];
-        struct scn_database_file main; /* when it was opened */
-        struct scn_database_file wal;  /* the same, or at the first commit */
-        struct scn_guard *guard;       /* NULL: a file that is not ours to touch */
-        uint64_t moves;                /* of the guard, when this handle's commit began */
+        struct scn_guard_file main; /* when it was opened */
+        struct scn_guard_file wal;  /* the same, or at the first commit */
+        struct scn_guard *guard;    /* NULL: a file that is not ours to touch */
+        uint64_t moves;             /* of the guard, when this handle's commit began */
         bool is_writer;
         bool has_no_verdict;      /* a commit failed without verdict, or none can be durable: nothing more is written */
         bool is_unsettled;        /* the disk was too full for what stood in the write-ahead file at opening */
@@ -191,13 +188,12 @@ enum scn_database_kind {
         SCN_DATABASE_READ,
         SCN_DATABASE_READ_FOREIGN, /* a file that is not ours to touch */
         SCN_DATABASE_READ_STILL,   /* nothing is made beside it: SCN_E_STORAGE_FULL if a write-ahead file is there */
-        SCN_DATABASE_READ_ALONE,   /* the same, and what is beside it is not looked at */
         SCN_DATABASE_EXCLUSIVE,    /* for writing, and only if nobody else has it open: SCN_E_STORAGE_BUSY */
 };
 
 /* Opens the file with all settings and checks that it is a document of our format; a writer brings an older one to
- * it. An empty file becomes a document without contents if may_create. On failure the file is as it was and
- * *database needs no finish. Errors as scn_journal_open(). */
+ * it. An empty file becomes a document without contents if may_create. On failure the file is as it was, and
+ * *database wants to be finished all the same. Errors as scn_journal_open(). */
 SCN_NODISCARD enum scn_error scn_database_open(struct scn_database *database, const char *path,
         enum scn_database_kind kind, const struct scn_journal_options *options, bool may_create,
         struct scn_storage_fault *fault);
@@ -269,9 +265,16 @@ SCN_NODISCARD enum scn_error scn_database_enter(struct scn_database *database, s
 SCN_NODISCARD enum scn_error scn_database_begin_move(
         struct scn_database *database, enum scn_error error, struct scn_storage_fault *fault);
 void scn_database_end_move(struct scn_database *database);
+/* The path with an ending. */
+void scn_database_name_beside(
+        const struct scn_database *database, const char *ending, char path_out[SCN_DATABASE_PATH_BYTES]);
+/* After it was closed: what stands in the write-ahead file does not belong to what is in the file now. It is kept as
+ * NAME.scene-left. */
+void scn_database_set_wal_aside(const struct scn_database *database);
 /* Notes which write-ahead file is there, if there is one. */
 void scn_database_note_wal(struct scn_database *database);
-/* Whether no other program has written to the files. If one has, nothing more is written here. */
+/* Whether no other program has written to the files. If one has, nothing more is written here, and of what it has put
+ * there SQLite may say anything. */
 bool scn_database_is_as_left(struct scn_database *database);
 /* `error`, with a fault that says that another program has. */
 enum scn_error scn_database_fail_overwritten(

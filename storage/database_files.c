@@ -6,7 +6,6 @@
 #include "storage/fault.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* What other programs do to the files beneath a connection. */
@@ -18,13 +17,31 @@ enum scn_error scn_database_fail_overwritten(
                 error == SCN_E_STORAGE_BUSY ? ", and it is being closed; try again" : "");
 }
 
-/* Of what another program has put there SQLite may say anything. */
-bool scn_database_is_as_left(struct scn_database *database)
+void scn_database_name_beside(
+        const struct scn_database *database, const char *ending, char path_out[SCN_DATABASE_PATH_BYTES])
 {
-        if (database->guard == NULL || scn_guard_check(database->guard, database->path, &database->moves))
+        snprintf(path_out, SCN_DATABASE_PATH_BYTES, "%s%s", database->path, ending);
+}
+
+static bool see(struct scn_database *database, struct scn_guard_file *main_out, struct scn_guard_file *wal_out)
+{
+        char wal[SCN_DATABASE_PATH_BYTES];
+
+        scn_database_name_beside(database, "-wal", wal);
+        database->moves = database->guard != NULL ? scn_guard_moves(database->guard) : 0;
+        scn_guard_see(database->path, main_out);
+        scn_guard_see(wal, wal_out);
+        if (database->guard == NULL || scn_guard_check(database->guard, database->moves, main_out, wal_out))
                 return true;
         database->has_no_verdict = true;
         return false;
+}
+
+bool scn_database_is_as_left(struct scn_database *database)
+{
+        struct scn_guard_file main, wal;
+
+        return see(database, &main, &wal);
 }
 
 enum scn_error scn_database_enter(struct scn_database *database, struct scn_storage_fault *fault)
@@ -36,11 +53,10 @@ enum scn_error scn_database_enter(struct scn_database *database, struct scn_stor
         return error != SCN_OK ? scn_database_fail_overwritten(database, error, fault) : SCN_OK;
 }
 
-/* Before what may write to the file itself; scn_database_end_move() follows. */
 enum scn_error scn_database_begin_move(
         struct scn_database *database, enum scn_error error, struct scn_storage_fault *fault)
 {
-        if (database->guard == NULL || scn_guard_begin_move(database->guard, database->path))
+        if (scn_database_is_as_left(database) && (database->guard == NULL || scn_guard_begin_move(database->guard)))
                 return SCN_OK;
         return scn_database_fail_overwritten(database, error, fault);
 }
@@ -52,57 +68,71 @@ void scn_database_end_move(struct scn_database *database)
 }
 
 /* A file that is looked at for the first time is taken as it is. */
-static bool has_name(const char *path, struct scn_database_file *file)
+static bool is_known(const struct scn_guard_file *seen, struct scn_guard_file *known)
 {
-        struct stat status;
-        const bool is_there = stat(path, &status) == 0;
+        if (known->inode == 0)
+                *known = *seen;
+        return scn_guard_is_same(seen, known);
+}
 
-        if (file->inode == 0 && is_there)
-                *file = (struct scn_database_file){(uint64_t)status.st_dev, (uint64_t)status.st_ino};
-        return file->inode == 0 ||
-                (is_there && file->device == (uint64_t)status.st_dev && file->inode == (uint64_t)status.st_ino);
+static void remove_index(const struct scn_database *database)
+{
+        char shm[SCN_DATABASE_PATH_BYTES];
+
+        scn_database_name_beside(database, "-shm", shm);
+        unlink(shm);
 }
 
 /* Our write-ahead file belongs to the file that has lost its name, and SQLite would take it for that of the one which
  * has the name now. Its contents go to where they belong. */
-static void leave_replaced_file(struct scn_database *database, const char *wal)
+static void leave_replaced_file(
+        struct scn_database *database, const struct scn_guard_file *main, const struct scn_guard_file *wal)
 {
-        char shm[sizeof database->path + 8];
-        struct stat status;
+        char path[SCN_DATABASE_PATH_BYTES];
 
         if (!database->is_writer || database->wal.inode == 0)
                 return;
         (void)sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-        if (stat(database->path, &status) < 0 || !has_name(wal, &database->wal))
+        if (main->inode == 0 || !scn_guard_is_same(wal, &database->wal))
                 return;
-        snprintf(shm, sizeof shm, "%s-shm", database->path);
-        unlink(wal);
-        unlink(shm);
+        scn_database_name_beside(database, "-wal", path);
+        unlink(path);
+        remove_index(database);
+}
+
+void scn_database_set_wal_aside(const struct scn_database *database)
+{
+        char wal[SCN_DATABASE_PATH_BYTES], left[SCN_DATABASE_PATH_BYTES];
+
+        scn_database_name_beside(database, "-wal", wal);
+        scn_database_name_beside(database, "-left", left);
+        (void)rename(wal, left);
+        remove_index(database);
 }
 
 void scn_database_note_wal(struct scn_database *database)
 {
-        char wal[sizeof database->path + 8];
+        char wal[SCN_DATABASE_PATH_BYTES];
 
-        snprintf(wal, sizeof wal, "%s-wal", database->path);
-        (void)has_name(wal, &database->wal);
+        scn_database_name_beside(database, "-wal", wal);
+        scn_guard_see(wal, &database->wal);
 }
 
 enum scn_error scn_database_look(struct scn_database *database, struct scn_storage_fault *fault)
 {
-        char wal[sizeof database->path + 8];
+        struct scn_guard_file main, wal;
+        const bool is_as_left = see(database, &main, &wal);
+        const bool has_main = is_known(&main, &database->main);
+        const bool has_names = has_main && is_known(&wal, &database->wal);
 
-        snprintf(wal, sizeof wal, "%s-wal", database->path);
-        const bool has_main = has_name(database->path, &database->main);
-        const bool has_names = has_main && has_name(wal, &database->wal);
-        if (has_names && scn_database_is_as_left(database))
+        if (has_names && is_as_left)
                 return SCN_OK;
         database->has_no_verdict = true;
         scn_database_rollback(database);
         if (has_names)
                 return scn_database_fail_overwritten(database, SCN_E_OUTCOME_UNKNOWN, fault);
         if (!has_main)
-                leave_replaced_file(database, wal);
-        return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0, "%s: another program has replaced or removed it",
-                scn_database_label(has_main ? wal : database->path));
+                leave_replaced_file(database, &main, &wal);
+        return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0, "%s%s: another program has replaced or removed it",
+                scn_database_name(database), has_main ? "-wal" : "");
 }

@@ -110,11 +110,12 @@ static int configure(struct scn_database *database, enum scn_database_kind kind)
 
 static bool has_wal(const struct scn_database *database)
 {
-        char path[sizeof database->path + 8];
-        struct stat status;
+        char path[SCN_DATABASE_PATH_BYTES];
+        struct scn_guard_file wal;
 
-        snprintf(path, sizeof path, "%s-wal", database->path);
-        return stat(path, &status) == 0 && status.st_size > 0;
+        scn_database_name_beside(database, "-wal", path);
+        scn_guard_see(path, &wal);
+        return wal.bytes > 0;
 }
 
 /* "file:…?immutable=1": SQLite then neither locks nor looks for a write-ahead file. */
@@ -134,7 +135,7 @@ static int open_immutable(struct scn_database *database)
 
 static int open_handle(struct scn_database *database, enum scn_database_kind kind)
 {
-        if (kind == SCN_DATABASE_READ_STILL || kind == SCN_DATABASE_READ_ALONE)
+        if (kind == SCN_DATABASE_READ_STILL)
                 return open_immutable(database);
         int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
@@ -280,7 +281,7 @@ static enum scn_error look_for(
                         S_ISLNK(status.st_mode)           ? "a symbolic link, which is not followed"
                                 : S_ISDIR(status.st_mode) ? "a directory, not a file"
                                                           : "not a file");
-        database->main = (struct scn_database_file){(uint64_t)status.st_dev, (uint64_t)status.st_ino};
+        scn_guard_see(database->path, &database->main);
         return SCN_OK;
 }
 
@@ -324,21 +325,23 @@ enum scn_error scn_database_open(struct scn_database *database, const char *path
         if (error != SCN_OK)
                 return error;
 
+        /* SQLite would take that for a sign that nothing belongs to it, and remove it. */
+        if (!may_create && database->main.bytes == 0 && has_wal(database))
+                return scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: is empty, and has a write-ahead file",
+                        scn_database_name(database));
+
         if (kind == SCN_DATABASE_WRITE || kind == SCN_DATABASE_READ || kind == SCN_DATABASE_EXCLUSIVE)
                 error = scn_database_enter(database, fault);
-        if (error == SCN_OK)
+        if (error == SCN_OK && database->is_writer)
                 error = scn_database_begin_move(database, SCN_E_STORAGE_BUSY, fault);
-        const bool is_moving = error == SCN_OK;
+        const bool is_moving = error == SCN_OK && database->is_writer;
         if (error == SCN_OK)
                 error = open_file(database, kind, may_create, fault);
         if (is_moving)
                 scn_database_end_move(database);
-        if (error != SCN_OK) {
-                scn_guard_forget(scn_database_finish(database), false);
-                return error;
-        }
-        scn_database_note_wal(database);
-        return SCN_OK;
+        if (error == SCN_OK)
+                scn_database_note_wal(database);
+        return error;
 }
 
 struct scn_guard *scn_database_finish(struct scn_database *database)

@@ -7,45 +7,43 @@
 #include "protocol/base/assert.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 
-#define PATH_BYTES (4096 + 256 + 8)
+/* The time of change of a file may not stay as it is (on some network and shared file systems): looking at it would
+ * find something again and again. */
+#define ALARMS_MAX 3u
+#define ALARMED_MAX 16u
 
-/* What a file is known by, and what changes when somebody writes to it. */
-struct mark {
-        dev_t device;
-        ino_t inode;
-        off_t size;
-        struct timespec changed;
+/* While something is being moved. */
+#define MOVING UINT64_MAX
+
+struct end {
+        scn_revision revision;
+        int64_t time_us;
 };
 
 struct scn_guard {
         LIST_ENTRY(scn_guard) link;
-        struct mark mark;
+        struct scn_guard_file file;
         uint64_t wal_bytes; /* of the write-ahead file; 0: nothing is known */
-        uint64_t moves;     /* begun so far */
+        uint64_t moves;     /* begun or ended so far */
         uint32_t moving;    /* now */
         uint32_t users;
-        scn_revision revision; /* the last of the journal, and its time */
-        int64_t time_us;
+        struct end end;      /* of the journal */
+        struct end intended; /* by the last commit */
         bool is_spoiled;
 };
-
-/* Where times of change do not stay as they are (some network and shared file systems), looking at them would find
- * something again and again. */
-#define ALARMS_MAX 3u
-#define DEVICES_MAX 16u
-
-static struct {
-        dev_t device;
-        uint32_t false_alarms;
-} devices[DEVICES_MAX];
 
 /* One list for the process, as SQLite has one for the locks and for the index of the write-ahead file: they belong to
  * the process and the inode, whoever it is that opens the file. */
 static LIST_HEAD(, scn_guard) guards = LIST_HEAD_INITIALIZER(guards);
+
+static struct {
+        struct scn_guard_file file;
+        uint32_t count;
+} alarmed[ALARMED_MAX];
+static uint32_t alarmed_next;
 
 static void lock(void)
 {
@@ -57,59 +55,57 @@ static void unlock(void)
         sqlite3_mutex_leave(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1));
 }
 
-static bool look_at(const char *path, struct mark *mark_out)
+void scn_guard_see(const char *path, struct scn_guard_file *file_out)
 {
         struct stat status;
 
-        if (stat(path, &status) < 0)
-                return false;
-        *mark_out = (struct mark){status.st_dev, status.st_ino, status.st_size, status.st_mtim};
-        return true;
+        *file_out = (struct scn_guard_file){0};
+        if (stat(path, &status) == 0)
+                *file_out = (struct scn_guard_file){
+                        .device = (uint64_t)status.st_dev,
+                        .inode = (uint64_t)status.st_ino,
+                        .bytes = (uint64_t)status.st_size,
+                        .changed_s = status.st_mtim.tv_sec,
+                        .changed_ns = status.st_mtim.tv_nsec,
+                };
 }
 
-static bool is_same_file(const struct mark *a, const struct mark *b)
+bool scn_guard_is_same(const struct scn_guard_file *a, const struct scn_guard_file *b)
 {
         return a->device == b->device && a->inode == b->inode;
 }
 
-static uint32_t *false_alarms_on(dev_t device)
+/* ------------------------------------------------------------ false alarms */
+
+static uint32_t find_alarms(const struct scn_guard_file *file)
 {
-        for (uint32_t i = 0; i < DEVICES_MAX; i++) {
-                if (devices[i].device == device || devices[i].false_alarms == 0) {
-                        devices[i].device = device;
-                        return &devices[i].false_alarms;
-                }
+        uint32_t i = 0;
+
+        while (i < ALARMED_MAX && !(alarmed[i].count > 0 && scn_guard_is_same(&alarmed[i].file, file)))
+                i++;
+        return i;
+}
+
+static void note_alarm(const struct scn_guard_file *file)
+{
+        uint32_t i = find_alarms(file);
+
+        if (i == ALARMED_MAX) {
+                i = alarmed_next++ % ALARMED_MAX;
+                alarmed[i].file = *file;
+                alarmed[i].count = 0;
         }
-        return NULL;
+        alarmed[i].count++;
 }
 
-static bool has_steady_times(dev_t device)
+static bool has_steady_time(const struct scn_guard_file *file)
 {
-        const uint32_t *alarms = false_alarms_on(device);
+        const uint32_t i = find_alarms(file);
 
-        return alarms == NULL || *alarms < ALARMS_MAX;
+        return i == ALARMED_MAX || alarmed[i].count < ALARMS_MAX;
 }
 
-static bool is_unchanged(const struct mark *a, const struct mark *b)
-{
-        const bool has_time = a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
-
-        return a->size == b->size && (has_time || !has_steady_times(a->device));
-}
-
-/* Of a file that has lost its name nothing can be said here. */
-static void look(struct scn_guard *guard, const char *path)
-{
-        char wal[PATH_BYTES];
-        struct mark now;
-
-        if (guard->moving > 0 || !look_at(path, &now) || !is_same_file(&now, &guard->mark))
-                return;
-        guard->is_spoiled |= !is_unchanged(&now, &guard->mark);
-        snprintf(wal, sizeof wal, "%s-wal", path);
-        if (look_at(wal, &now))
-                guard->is_spoiled |= (uint64_t)now.size < guard->wal_bytes;
-}
+/* --------------------------------------------------------------- who is in */
 
 enum scn_error scn_guard_enter(const char *path, struct scn_guard **guard_out)
 {
@@ -119,10 +115,10 @@ enum scn_error scn_guard_enter(const char *path, struct scn_guard **guard_out)
         if (fresh == NULL)
                 return SCN_E_NO_MEMORY;
         lock();
-        const bool is_there = look_at(path, &fresh->mark);
+        scn_guard_see(path, &fresh->file);
         LIST_FOREACH(guard, &guards, link)
         {
-                if (is_there && is_same_file(&guard->mark, &fresh->mark))
+                if (fresh->file.inode != 0 && scn_guard_is_same(&guard->file, &fresh->file))
                         break;
         }
         if (guard == NULL) {
@@ -156,41 +152,73 @@ bool scn_guard_leave(struct scn_guard *guard)
 
 void scn_guard_forget(struct scn_guard *guard, bool is_false_alarm)
 {
-        if (guard == NULL)
-                return;
         lock();
-        uint32_t *alarms = is_false_alarm ? false_alarms_on(guard->mark.device) : NULL;
-        if (alarms != NULL)
-                ++*alarms;
+        SCN_ASSERT(guard->users == 0);
+        if (is_false_alarm)
+                note_alarm(&guard->file);
         LIST_REMOVE(guard, link);
         unlock();
         scn_free(guard);
 }
 
+/* ----------------------------------------------------------------- the end */
+
 void scn_guard_note_end(struct scn_guard *guard, scn_revision revision, int64_t time_us)
 {
         lock();
-        if (revision >= guard->revision) {
-                guard->revision = revision;
-                guard->time_us = time_us;
-        }
+        if (revision >= guard->end.revision)
+                guard->end = (struct end){revision, time_us};
         unlock();
+}
+
+void scn_guard_note_intent(struct scn_guard *guard, scn_revision revision, int64_t time_us)
+{
+        lock();
+        guard->intended = (struct end){revision, time_us};
+        unlock();
+}
+
+static bool is_at(const struct end *end, scn_revision revision, int64_t time_us)
+{
+        return revision == end->revision && time_us == end->time_us;
 }
 
 bool scn_guard_is_end(struct scn_guard *guard, scn_revision revision, int64_t time_us)
 {
         lock();
-        const bool is_end = revision == guard->revision && time_us == guard->time_us;
+        const bool is_intended =
+                guard->intended.revision > guard->end.revision && is_at(&guard->intended, revision, time_us);
+        const bool is_end = is_intended || is_at(&guard->end, revision, time_us);
         unlock();
         return is_end;
 }
 
-bool scn_guard_check(struct scn_guard *guard, const char *path, uint64_t *moves_out)
+/* --------------------------------------------------------------- the files */
+
+uint64_t scn_guard_moves(struct scn_guard *guard)
 {
         lock();
-        look(guard, path);
+        const uint64_t moves = guard->moving > 0 ? MOVING : guard->moves;
+        unlock();
+        return moves;
+}
+
+static bool is_unchanged(const struct scn_guard_file *a, const struct scn_guard_file *b)
+{
+        const bool has_time = a->changed_s == b->changed_s && a->changed_ns == b->changed_ns;
+
+        return a->bytes == b->bytes && (has_time || !has_steady_time(a));
+}
+
+bool scn_guard_check(
+        struct scn_guard *guard, uint64_t moves, const struct scn_guard_file *main, const struct scn_guard_file *wal)
+{
+        lock();
+        /* Of a file that has lost its name nothing can be said here. */
+        if (moves == guard->moves && scn_guard_is_same(main, &guard->file))
+                guard->is_spoiled |=
+                        !is_unchanged(main, &guard->file) || (wal->inode != 0 && wal->bytes < guard->wal_bytes);
         const bool is_well = !guard->is_spoiled;
-        *moves_out = guard->moves;
         unlock();
         return is_well;
 }
@@ -203,10 +231,9 @@ void scn_guard_note_wal(struct scn_guard *guard, uint64_t moves, uint64_t bytes)
         unlock();
 }
 
-bool scn_guard_begin_move(struct scn_guard *guard, const char *path)
+bool scn_guard_begin_move(struct scn_guard *guard)
 {
         lock();
-        look(guard, path);
         const bool is_well = !guard->is_spoiled;
         if (is_well) {
                 guard->moving++;
@@ -219,11 +246,15 @@ bool scn_guard_begin_move(struct scn_guard *guard, const char *path)
 
 void scn_guard_end_move(struct scn_guard *guard, const char *path)
 {
-        struct mark now;
+        struct scn_guard_file now;
 
         lock();
         SCN_ASSERT(guard->moving > 0);
-        if (--guard->moving == 0 && look_at(path, &now) && is_same_file(&now, &guard->mark))
-                guard->mark = now;
+        guard->moves++;
+        if (--guard->moving == 0) {
+                scn_guard_see(path, &now);
+                if (scn_guard_is_same(&now, &guard->file))
+                        guard->file = now;
+        }
         unlock();
 }

@@ -7,10 +7,10 @@
  * leaves the name and the inode as they were. SQLite does not look, and what it wrote from then on would be lost or
  * would make one file of two.
  *
- * In WAL mode only a checkpoint writes to the file itself, and all of ours are made between scn_guard_begin_move()
- * and scn_guard_end_move(); a size or a time of change that is not as these left it is somebody else's doing. Of the
- * write-ahead file we know how long it must be at least. What happens while a checkpoint is being made, a few
- * milliseconds at most, is not found.
+ * In WAL mode only a checkpoint writes to the file itself. All of ours are made between scn_guard_begin_move() and
+ * scn_guard_end_move(), and so are a writer's opening and everybody's closing, which may make one; a size or a time of
+ * change that is not as these left it is somebody else's doing. Of the write-ahead file we know how long it must be at
+ * least. What happens during a move is not found.
  *
  * The handles of this process on one file share one guard; they may be in different threads. */
 
@@ -18,28 +18,46 @@
 
 struct scn_guard;
 
+/* A file as it is at a moment. */
+struct scn_guard_file {
+        uint64_t device;
+        uint64_t inode; /* 0: it is not there */
+        uint64_t bytes;
+        int64_t changed_s; /* UTC, with the next */
+        int64_t changed_ns;
+};
+
+void scn_guard_see(const char *path, struct scn_guard_file *file_out);
+bool scn_guard_is_same(const struct scn_guard_file *a, const struct scn_guard_file *b);
+
 /* Before the file is opened. SCN_E_STORAGE_BUSY: another program has written to it, and not all who had it open have
  * left it; SCN_E_NO_MEMORY. `path`, here and below, is what the caller knows it by. */
 SCN_NODISCARD enum scn_error scn_guard_enter(const char *path, struct scn_guard **guard_out);
 /* By whoever has closed the file. True: it was the last, and another program has written to the file; until it calls
  * scn_guard_forget(), which must follow, nobody else enters. */
 SCN_NODISCARD bool scn_guard_leave(struct scn_guard *guard);
-/* The guard may be NULL. After a few false alarms, where the document was as we left it in spite of all, times on that
- * file system are not relied on, and only sizes are. */
+/* After a few false alarms, where the document was as we left it in spite of all, the file's times are not relied on,
+ * and only sizes are. */
 void scn_guard_forget(struct scn_guard *guard, bool is_false_alarm);
 
 /* The end of the journal, as the file was opened or as it was written since; the highest revision counts. */
 void scn_guard_note_end(struct scn_guard *guard, scn_revision revision, int64_t time_us);
-/* Whether that is the last of all that was noted. */
+/* Before a commit, which may turn out to have been stored without a verdict. */
+void scn_guard_note_intent(struct scn_guard *guard, scn_revision revision, int64_t time_us);
+/* Whether that is the last of all that was noted, or what was intended. */
 SCN_NODISCARD bool scn_guard_is_end(struct scn_guard *guard, scn_revision revision, int64_t time_us);
 
-/* Whether the files are as we left them; false once is false for ever. *moves_out is for scn_guard_note_wal(). */
-SCN_NODISCARD bool scn_guard_check(struct scn_guard *guard, const char *path, uint64_t *moves_out);
+/* How often something was moved: to be asked for before the files are seen. */
+uint64_t scn_guard_moves(struct scn_guard *guard);
+/* Whether the files, as they were seen since, are as we left them; false once is false for ever. Where something was
+ * moved meanwhile it cannot be said: true. */
+SCN_NODISCARD bool scn_guard_check(
+        struct scn_guard *guard, uint64_t moves, const struct scn_guard_file *main, const struct scn_guard_file *wal);
 /* After a commit: the write-ahead file has at least so many bytes, unless something was moved since the check. */
 void scn_guard_note_wal(struct scn_guard *guard, uint64_t moves, uint64_t bytes);
-/* Around all that writes to the file itself. False: another program has written to it, and nothing may be moved;
- * then no end follows. */
-SCN_NODISCARD bool scn_guard_begin_move(struct scn_guard *guard, const char *path);
+/* After a check, around all that may write to the file itself. False: another program has written to it, and nothing
+ * may be moved; then no end follows. */
+SCN_NODISCARD bool scn_guard_begin_move(struct scn_guard *guard);
 void scn_guard_end_move(struct scn_guard *guard, const char *path);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault)
@@ -132,17 +131,17 @@ static enum scn_error read_all(struct scn_journal *journal, struct scn_storage_f
 static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,
         const struct scn_storage_birth *birth, struct scn_journal **journal_out, struct scn_storage_fault *fault);
 
-/* Whether what is found so is a whole document, and with `guard` the one that was there. */
-static enum scn_error judge(const char *path, enum scn_database_kind kind, struct scn_guard *guard)
+/* Whether the file, with what stands in its write-ahead file, is the document as it was acknowledged. */
+static enum scn_error judge(const char *path, struct scn_guard *guard)
 {
         struct scn_journal *journal;
         struct scn_journal_tail tail;
-        enum scn_error error = open_on(path, kind, NULL, NULL, &journal, NULL);
+        enum scn_error error = open_on(path, SCN_DATABASE_READ_FOREIGN, NULL, NULL, &journal, NULL);
 
         if (error != SCN_OK)
                 return error;
         error = scn_journal_tail(journal, &tail, NULL);
-        if (error == SCN_OK && guard != NULL && !scn_guard_is_end(guard, tail.revision, tail.time_us))
+        if (error == SCN_OK && !scn_guard_is_end(guard, tail.revision, tail.time_us))
                 error = SCN_E_CORRUPT;
         if (error == SCN_OK)
                 error = scn_journal_verify(journal, NULL);
@@ -150,32 +149,19 @@ static enum scn_error judge(const char *path, enum scn_database_kind kind, struc
         return error;
 }
 
-/* Another program has written to the file while we had it open. What stands in the write-ahead file belongs to what
- * was in the file before: of the two SQLite would make a mixture. Where that is the document as it was acknowledged,
- * all stays. Where it is surely not, and the file is a document for itself, that is the document from now on. In all
- * other cases everything stays for whoever looks after it. */
-static void leave_overwritten(const char *path, enum scn_error mixture)
-{
-        char beside[4096 + 256 + 8];
-
-        if ((mixture != SCN_E_CORRUPT && mixture != SCN_E_NOT_A_DOCUMENT) ||
-                judge(path, SCN_DATABASE_READ_ALONE, NULL) != SCN_OK)
-                return;
-        snprintf(beside, sizeof beside, "%s-wal", path);
-        unlink(beside);
-        snprintf(beside, sizeof beside, "%s-shm", path);
-        unlink(beside);
-}
-
+/* What stands in the write-ahead file belongs to what was in the file before another program wrote to it: of the two
+ * SQLite would make a mixture. If that is the document all the same, it stays; else it is set aside. */
 static void close_file(struct scn_journal *journal)
 {
         struct scn_guard *guard = scn_database_finish(&journal->database);
 
         if (guard == NULL)
                 return;
-        const enum scn_error mixture = judge(journal->database.path, SCN_DATABASE_READ_FOREIGN, guard);
-        leave_overwritten(journal->database.path, mixture);
-        scn_guard_forget(guard, mixture == SCN_OK);
+        const enum scn_error error = judge(journal->database.path, guard);
+        if (error == SCN_E_CORRUPT || error == SCN_E_NOT_A_DOCUMENT || error == SCN_E_OLDER_FORMAT ||
+                error == SCN_E_NEWER_FORMAT)
+                scn_database_set_wal_aside(&journal->database);
+        scn_guard_forget(guard, error == SCN_OK);
 }
 
 static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,
@@ -200,8 +186,8 @@ static enum scn_error open_on(const char *path, enum scn_database_kind kind, con
                         *journal_out = journal;
                         return SCN_OK;
                 }
-                close_file(journal);
         }
+        close_file(journal);
         scn_free(journal->origin);
         scn_checksum_finish(&journal->checksum);
         scn_free(journal);

@@ -6,7 +6,10 @@
 #include "protocol/base/assert.h"
 #include "server/net/state.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define SLICES_MAX 32
@@ -14,6 +17,8 @@
 #define WRITE_BYTES_MAX (128u << 10)
 /* Handed to libuv when the socket is full: small, so that progress is seen soon. */
 #define WAITING_BYTES_MAX 65536u
+/* What the system keeps beyond that which is under way to the peer. */
+#define UNSENT_BYTES (16 << 10)
 
 static void move_to(struct scn_connection *connection, enum scn_connection_state state)
 {
@@ -307,10 +312,16 @@ static int attach(struct scn_connection *connection, int descriptor, bool is_uni
 {
         if (is_unix)
                 return uv_pipe_open(&connection->uv.pipe, descriptor);
-        int error = uv_tcp_open(&connection->uv.tcp, descriptor);
-        if (error == 0)
-                (void)uv_tcp_nodelay(&connection->uv.tcp, 1); /* slower without, and the peer may be gone by now */
-        return error;
+        const int error = uv_tcp_open(&connection->uv.tcp, descriptor);
+        if (error != 0)
+                return error;
+        /* Slower without, and the peer may be gone by now. */
+        (void)uv_tcp_nodelay(&connection->uv.tcp, 1);
+        /* Otherwise the system takes megabytes at once from a connection that is slow, and then nothing for seconds:
+         * who reads slowly but steadily would look like somebody who has stopped. */
+        const int unsent = UNSENT_BYTES;
+        (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+        return 0;
 }
 
 void scn_connection_open(struct scn_loop *loop, int descriptor, bool is_unix)

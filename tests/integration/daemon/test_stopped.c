@@ -101,7 +101,7 @@ SCN_TEST_WITH(stopped, peers_that_hold_all_there_is_room_for_do_not_keep_others_
                 const uint64_t took_ms = ask_all(&healthy, number);
                 later_ms = took_ms > later_ms ? took_ms : later_ms;
         }
-        cr_expect_lt(later_ms, ANSWER_MS);
+        cr_expect_lt(later_ms, ANSWER_MS / 10);
         for (uint32_t i = 0; i < STOPPED; i++) {
                 cut_count += is_cut_off(&stopped[i]);
         }

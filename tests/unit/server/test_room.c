@@ -477,21 +477,6 @@ SCN_TEST(room, large_edits_of_some_do_not_hold_back_one_of_somebody_else)
         hub_finish(&hub);
 }
 
-static void say_hello(struct peer *peer, struct hub *hub, uint32_t client)
-{
-        struct scn_message message;
-        peer_connect(peer, hub);
-        peer_send_bytes(peer, scn_preface, SCN_PREFACE_BYTES);
-        scn_message_init(&message, SCN_MESSAGE_hello);
-        message.as.hello.version = SCN_PROTOCOL_VERSION;
-        message.as.hello.client = scene_client(client);
-        peer_send(peer, &message);
-        scn_message_init(&message, SCN_MESSAGE_open);
-        message.as.open.request = 1;
-        message.as.open.document = scene_text("island");
-        peer_send(peer, &message);
-}
-
 /* Each newcomer is looked up in the journal, one after another. */
 SCN_TEST(room, takes_an_edit_between_those_who_come_in_and_lets_them_in_between_edits)
 {
@@ -505,7 +490,8 @@ SCN_TEST(room, takes_an_edit_between_those_who_come_in_and_lets_them_in_between_
         hub_start(&hub);
         peer_open(&ann, &hub, 1, "ann", "island");
         for (uint32_t i = 0; i < NEWCOMERS; i++) {
-                say_hello(&newcomers[i], &hub, 10 + i);
+                peer_greet(&newcomers[i], &hub, 10 + i, NULL);
+                peer_ask_open(&newcomers[i], "island", false);
         }
         for (uint32_t i = 1; i <= EDITS; i++) {
                 const struct scn_op op = scene_add(1, 50 + i, "boat");

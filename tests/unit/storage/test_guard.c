@@ -2,6 +2,7 @@
  * Copyright 2026 the scened authors */
 #define _GNU_SOURCE
 #include "protocol/base/alloc.h"
+#include "storage/guard.h"
 #include "tests/lib/storage.h"
 #include "tests/lib/test.h"
 
@@ -233,20 +234,134 @@ SCN_TEST(guard, does_not_rely_on_times_after_a_few_false_alarms)
         scn_test_storage_finish(&island.test);
 }
 
-SCN_TEST(guard, leaves_what_is_no_document_as_it_is)
+/* What another program puts there is no document, or not one of today, or does not belong to what was written last. */
+static void expect_set_aside(const char *command, bool is_opened)
+{
+        struct scn_journal *journal;
+        struct island island;
+
+        init(&island, true);
+        run("copy=%s; file=%s; %s", island.copy, island.path, command);
+        run("cp %s %s.then", island.path, island.path);
+        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        scn_journal_close(island.journal);
+        run("cmp %s %s.then", island.path, island.path);
+        cr_assert_eq(access(island.wal, F_OK), -1);
+        run("test -s %s-left", island.path);
+        const enum scn_error error =
+                scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &journal, NULL);
+        cr_assert_eq(error == SCN_OK, is_opened, "%s", scn_error_code(error));
+        if (is_opened)
+                scn_journal_close(journal);
+        scn_test_storage_finish(&island.test);
+}
+
+SCN_TEST(guard, sets_aside_what_does_not_belong_to_a_text)
+{
+        expect_set_aside("echo no scene > $file", false);
+}
+
+/* SQLite would remove what stands beside it. */
+SCN_TEST(guard, sets_aside_what_does_not_belong_to_an_empty_file)
+{
+        expect_set_aside(": > $file", false);
+}
+
+SCN_TEST(guard, sets_aside_what_does_not_belong_to_half_a_copy)
+{
+        expect_set_aside("head -c 30000 $copy | cat > $file", false);
+}
+
+SCN_TEST(guard, sets_aside_what_does_not_belong_to_a_copy_of_another_format)
+{
+        expect_set_aside(
+                "printf '\\377\\377' | dd of=$copy bs=1 seek=62 conv=notrunc status=none; cp $copy $file", false);
+}
+
+SCN_TEST(guard, refuses_an_empty_file_with_a_write_ahead_file_and_removes_nothing)
 {
         struct scn_storage_fault fault;
         struct scn_journal *journal;
         struct island island;
 
-        init(&island, true);
-        run("echo no scene > %s", island.path);
-        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        init(&island, false);
+        run("cp %s %s.kept", island.wal, island.wal);
         scn_journal_close(island.journal);
-        cr_assert_neq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &journal, &fault), SCN_OK);
-        run("test \"$(cat %s)\" = 'no scene'", island.path);
+        run("mv %s.kept %s; : > %s", island.wal, island.wal, island.path);
+        cr_assert_eq(
+                scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &journal, &fault), SCN_E_CORRUPT);
+        cr_assert_str_eq(fault.text, "island.scene: is empty, and has a write-ahead file");
+        cr_assert_eq(scn_journal_open_file(island.path, &journal, &fault), SCN_E_CORRUPT);
         cr_assert_eq(access(island.wal, F_OK), 0);
         scn_test_storage_finish(&island.test);
+}
+
+SCN_TEST(guard, lets_no_backup_be_made_of_two_files)
+{
+        struct scn_storage_fault fault;
+        struct scn_backup *backup;
+        struct island island;
+        char copy[520];
+        uint64_t left = 1;
+
+        init(&island, true);
+        snprintf(copy, sizeof copy, "%s2", island.copy);
+        struct scn_journal *reader = scn_test_open_island(&island.test, SCN_JOURNAL_READ);
+        SCN_TEST_OK(scn_backup_create(reader, copy, &backup, NULL));
+        while (left != 0)
+                SCN_TEST_OK(scn_backup_step(backup, 1, &left, NULL));
+        run("cp %s %s", island.copy, island.path);
+        cr_assert_eq(scn_backup_finish(backup, &fault), SCN_E_STORAGE_BUSY);
+        cr_assert_not_null(strstr(fault.text, "island.scene: another program has written to it"), "%s", fault.text);
+        scn_backup_destroy(backup);
+        cr_assert_eq(access(copy, F_OK), -1);
+        scn_journal_close(reader);
+        scn_journal_close(island.journal);
+        scn_test_storage_finish(&island.test);
+}
+
+/* A commit of one handle while another one moves, and then cuts the write-ahead file. */
+SCN_TEST(guard, expects_nothing_that_was_written_during_a_move)
+{
+        const struct scn_guard_file cut = {.inode = 1};
+        struct scn_test_storage test;
+        struct scn_guard_file main;
+        struct scn_guard *guard;
+
+        scn_test_storage_init(&test);
+        const char *path = scn_test_storage_file(&test, "scened.lock");
+        SCN_TEST_OK(scn_guard_enter(path, &guard));
+        cr_assert(scn_guard_begin_move(guard));
+        scn_guard_see(path, &main);
+        const uint64_t moves = scn_guard_moves(guard);
+        cr_assert(scn_guard_check(guard, moves, &main, &cut));
+        scn_guard_note_wal(guard, moves, 5000);
+        scn_guard_end_move(guard, path);
+        cr_assert(scn_guard_check(guard, scn_guard_moves(guard), &main, &cut));
+        scn_guard_note_wal(guard, scn_guard_moves(guard), 5000);
+        cr_assert_not(scn_guard_check(guard, scn_guard_moves(guard), &main, &cut));
+        cr_assert(scn_guard_leave(guard));
+        scn_guard_forget(guard, false);
+        scn_test_storage_finish(&test);
+}
+
+/* The fsync may fail of what is stored for all that. */
+SCN_TEST(guard, takes_what_was_intended_for_an_end_as_well)
+{
+        struct scn_test_storage test;
+        struct scn_guard *guard;
+
+        scn_test_storage_init(&test);
+        SCN_TEST_OK(scn_guard_enter(scn_test_storage_file(&test, "scened.lock"), &guard));
+        scn_guard_note_end(guard, 7, 70);
+        scn_guard_note_intent(guard, 8, 80);
+        cr_assert(scn_guard_is_end(guard, 7, 70));
+        cr_assert(scn_guard_is_end(guard, 8, 80));
+        scn_guard_note_end(guard, 9, 90);
+        cr_assert_not(scn_guard_is_end(guard, 8, 80));
+        cr_assert_not(scn_guard_is_end(guard, 9, 91));
+        cr_assert_not(scn_guard_leave(guard));
+        scn_test_storage_finish(&test);
 }
 
 SCN_TEST(guard, finds_a_write_ahead_file_that_was_cut)

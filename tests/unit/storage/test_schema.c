@@ -124,7 +124,7 @@ SCN_TEST(storage_schema, is_upgraded_one_step_for_each_version)
         SCN_TEST_OK(scn_schema_upgrade(&database, future, 5, NULL));
         cr_assert_eq(version_of(&database), 5);
         SCN_TEST_OK(scn_schema_upgrade(&database, future, 5, NULL));
-        scn_guard_forget(scn_database_finish(&database), false);
+        cr_assert_null(scn_database_finish(&database));
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(scn_test_sql(file, "SELECT y FROM two"), 1);
         scn_test_storage_finish(&test);
@@ -140,7 +140,7 @@ SCN_TEST(storage_schema, keeps_the_steps_before_the_one_that_fails)
         cr_assert_eq(scn_schema_upgrade(&database, future, 6, &fault), SCN_E_CORRUPT);
         cr_assert_neq(fault.text[0], '\0');
         cr_assert_eq(version_of(&database), 5);
-        scn_guard_forget(scn_database_finish(&database), false);
+        cr_assert_null(scn_database_finish(&database));
         const char *file = scn_test_storage_file(&test, "island.scene");
         cr_assert_eq(scn_test_sql(file, "SELECT count(*) FROM sqlite_schema WHERE name = 'four'"), 0);
         scn_test_storage_finish(&test);
