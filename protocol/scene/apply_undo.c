@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define COMPARED_MAX 128u
+
 /* Who is in the way: of what this very edit has put back, the one whose value it is. Of that only the step is known,
  * which is named by the revision that began it. */
 static struct scn_stamp_view culprit(const struct scn_apply *apply, struct scn_stamp stamp)
@@ -16,31 +18,48 @@ static struct scn_stamp_view culprit(const struct scn_apply *apply, struct scn_s
         return is_put_back ? (struct scn_stamp_view){.revision = view.writer, .writer = view.writer} : view;
 }
 
+/* A gesture may have written one field a thousand times. Of very many fields only the first are compared. */
+static bool is_known(const struct scn_changes *changes, const struct scn_skip *skip)
+{
+        for (size_t i = 0; i < changes->skips_count && i < COMPARED_MAX; i++) {
+                const struct scn_skip *known = &changes->skips[i];
+                if (known->field == skip->field && known->reason == skip->reason && known->revision == skip->revision &&
+                        scn_uid_equal(known->node, skip->node) && scn_slice_equal(known->key, skip->key)) {
+                        return true;
+                }
+        }
+        return false;
+}
+
 enum scn_error scn_apply_skip(
         struct scn_apply *apply, enum scn_error reason, enum scn_field field, struct scn_stamp stamp)
 {
         struct scn_changes *changes = apply->mutation.changes;
         const struct scn_stamp_view view = culprit(apply, stamp);
-        const struct scn_slice key = field == SCN_FIELD_PROPERTY ? apply->op->key : (struct scn_slice){NULL, 0};
-        uint8_t *copy = scn_changes_alloc(changes, key.size);
+        struct scn_skip skip = {
+                .op = apply->op_index,
+                .reason = reason,
+                .field = field,
+                .node = apply->refusal->node,
+                .key = field == SCN_FIELD_PROPERTY ? apply->op->key : (struct scn_slice){NULL, 0},
+                .revision = view.revision,
+                .writer = view.writer,
+                .client = view.client,
+        };
+        if (is_known(changes, &skip)) {
+                return SCN_OK;
+        }
+        uint8_t *copy = scn_changes_alloc(changes, skip.key.size);
         if (copy == NULL ||
                 !scn_grow((void **)&changes->skips, &changes->skips_capacity, sizeof *changes->skips,
                         changes->skips_count + 1, SIZE_MAX)) {
                 return SCN_E_NO_MEMORY;
         }
-        if (key.size > 0) {
-                memcpy(copy, key.data, key.size);
+        if (skip.key.data != NULL) {
+                memcpy(copy, skip.key.data, skip.key.size);
+                skip.key.data = copy;
         }
-        changes->skips[changes->skips_count++] = (struct scn_skip){
-                .op = apply->op_index,
-                .reason = reason,
-                .field = field,
-                .node = apply->refusal->node,
-                .key = {key.data == NULL ? NULL : copy, key.size},
-                .revision = view.revision,
-                .writer = view.writer,
-                .client = view.client,
-        };
+        changes->skips[changes->skips_count++] = skip;
         return SCN_OK;
 }
 

@@ -106,9 +106,9 @@ uint32_t scn_changes_mask(const struct scn_changes *changes);
 uint32_t scn_changes_count(const struct scn_changes *changes);
 /* index < count (asserts). */
 const struct scn_change *scn_changes_get(const struct scn_changes *changes, uint32_t index);
-/* What a condition kept from being taken back. */
+/* What a condition kept from being taken back; the first 128 of an edit are all different. */
 struct scn_skip {
-        uint32_t op;           /* index */
+        uint32_t op;           /* index of the first */
         enum scn_error reason; /* SUPERSEDED: another writer; STALE_PARENT; GONE; what refuses a move */
         enum scn_field field;
         struct scn_uid node;

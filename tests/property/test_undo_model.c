@@ -133,19 +133,24 @@ static bool is_own(struct world *world, uint32_t author, scn_revision writer)
         return step != NULL && step->author == author;
 }
 
-static void skip(struct world *world, uint32_t part, const struct cell *in_the_way)
+/* Once for each field and what is in its way. */
+static void skip(struct world *world, uint32_t node, uint32_t part, const struct cell *in_the_way)
 {
         static const char *const fields[PARTS + 1] = {"name", "translation", "scale", "property", "place"};
         const size_t at = strlen(world->skipped);
+        char text[64];
         if (in_the_way == NULL) {
-                (void)snprintf(world->skipped + at, sizeof world->skipped - at, " %s:gone", fields[part]);
-                return;
+                (void)snprintf(text, sizeof text, " %u.%s:gone;", node, fields[part]);
+        } else {
+                /* What is put back by the same undo is in the way as whose it was before. */
+                const bool is_put_back = in_the_way->revision == world->revision;
+                const scn_revision revision = is_put_back ? in_the_way->writer : in_the_way->revision;
+                (void)snprintf(text, sizeof text, " %u.%s:superseded:%s@%llu;", node, fields[part],
+                        names[world->authors[revision]], (unsigned long long)revision);
         }
-        /* What is put back by the same undo is in the way as whose it was before. */
-        const bool is_put_back = in_the_way->revision == world->revision;
-        const scn_revision revision = is_put_back ? in_the_way->writer : in_the_way->revision;
-        (void)snprintf(world->skipped + at, sizeof world->skipped - at, " %s:superseded:%s@%llu", fields[part],
-                names[world->authors[revision]], (unsigned long long)revision);
+        if (strstr(world->skipped, text) == NULL) {
+                (void)snprintf(world->skipped + at, sizeof world->skipped - at, "%s", text);
+        }
 }
 
 static const struct node *found_of(const struct step *step, const struct doing *doing)
@@ -153,15 +158,10 @@ static const struct node *found_of(const struct step *step, const struct doing *
         return doing->redone != 0 && doing->redone == step->redone ? &doing->found_again : &doing->found;
 }
 
-/* False: it is as it was, and the server has nothing to note. */
-static bool put(struct world *world, struct cell *cell, uint32_t value, scn_revision writer)
+static void put(struct world *world, struct cell *cell, uint32_t value, scn_revision writer)
 {
-        const bool is_change = cell->value != value || cell->writer != writer;
-        if (is_change) {
-                world->applied++;
-                *cell = (struct cell){value, writer, world->revision};
-        }
-        return is_change;
+        world->applied += cell->value != value || cell->writer != writer;
+        *cell = (struct cell){value, writer, world->revision};
 }
 
 static bool is_same_node(const struct node *a, const struct node *b)
@@ -210,15 +210,13 @@ static bool take_back(struct world *world, struct step *step)
                         }
                         step->undone[step->undone_count++] = (struct undone){.doing = i};
                 } else if (!world->nodes[doing->node].is_there) {
-                        skip(world, doing->part, NULL);
+                        skip(world, doing->node, doing->part, NULL);
                 } else if (cell->writer != step->name) {
-                        skip(world, doing->part, cell);
+                        skip(world, doing->node, doing->part, cell);
                 } else {
                         world->newer_count += found->value != doing->found.cells[doing->part].value;
-                        const struct undone undone = {i, cell->value, found->writer};
-                        if (put(world, cell, found->value, found->writer)) {
-                                step->undone[step->undone_count++] = undone;
-                        }
+                        step->undone[step->undone_count++] = (struct undone){i, cell->value, found->writer};
+                        put(world, cell, found->value, found->writer);
                 }
         }
         return true;
@@ -239,7 +237,7 @@ static bool remove_again(struct world *world, struct step *step, struct doing *d
 {
         struct node *node = &world->nodes[doing->node];
         if (!node->is_there) {
-                skip(world, PARTS, NULL);
+                skip(world, doing->node, PARTS, NULL);
                 return true;
         }
         if (is_by_others(world, step, node)) {
@@ -273,9 +271,9 @@ static bool bring_back(struct world *world, struct step *step)
                 if (goes_on) {
                         doing->found_again = world->nodes[doing->node];
                         doing->redone = world->revision;
-                        (void)put(world, cell, undone->value, step->name);
+                        put(world, cell, undone->value, step->name);
                 } else {
-                        skip(world, doing->part, is_there ? cell : NULL);
+                        skip(world, doing->node, doing->part, is_there ? cell : NULL);
                 }
         }
         return true;
@@ -476,7 +474,9 @@ static void read_skipped(struct scn_unpacker *unpacker, char *text, size_t size)
                 struct scn_slice field = scene_text("");
                 struct scn_slice reason = scene_text("");
                 struct scn_slice author = scene_text("");
+                struct scn_uid uid = {{0}};
                 uint64_t revision = 0;
+                uint32_t node = 0;
                 for (uint32_t members = scn_unpack_map(unpacker); members > 0; members--) {
                         const struct scn_slice key = scn_unpack_text(unpacker, 16);
                         struct scn_slice *word = scn_slice_equal(key, scene_text("field")) ? &field
@@ -487,16 +487,22 @@ static void read_skipped(struct scn_unpacker *unpacker, char *text, size_t size)
                                 *word = scn_unpack_text(unpacker, 64);
                         } else if (scn_slice_equal(key, scene_text("rev"))) {
                                 revision = scn_unpack_uint(unpacker, SCN_REVISION_MAX);
+                        } else if (scn_slice_equal(key, scene_text("node"))) {
+                                uid = scn_unpack_uid(unpacker);
                         } else {
                                 (void)scn_unpack_raw(unpacker);
                         }
                 }
-                at += (size_t)snprintf(text + at, size - at, " %.*s:%.*s", (int)field.size, (const char *)field.data,
-                        (int)reason.size, (const char *)reason.data);
+                while (node < NODES && !scn_uid_equal(uid, scene_uid(NODE_FIRST + node))) {
+                        node++;
+                }
+                at += (size_t)snprintf(text + at, size - at, " %u.%.*s:%.*s", node, (int)field.size,
+                        (const char *)field.data, (int)reason.size, (const char *)reason.data);
                 if (revision != 0) {
                         at += (size_t)snprintf(text + at, size - at, ":%.*s@%llu", (int)author.size,
                                 (const char *)author.data, (unsigned long long)revision);
                 }
+                at += (size_t)snprintf(text + at, size - at, ";");
         }
         cr_assert_eq(unpacker->error, SCN_OK);
 }

@@ -61,6 +61,20 @@ SCN_TEST(undo, skips_a_field_that_somebody_has_written_since_and_names_who)
         steps_end(&hub, &ann, &ben);
 }
 
+SCN_TEST(undo, names_a_field_once_that_a_gesture_has_written_often)
+{
+        struct hub hub;
+        struct peer ann;
+        struct peer ben;
+        steps_begin(&hub, &ann, &ben);
+        for (uint32_t i = 1; i <= 5; i++) {
+                (void)steps_edit_in(&ann, 9, scene_translate(2, (float)i, 0, 0)); /* 3 .. 7 */
+        }
+        (void)asking_edit(&ben, scene_translate(2, 7, 0, 0));
+        steps_undo(&ann, (struct peer_wish){0}, "steps 3 applied 0 skipped translation:superseded:ben@8");
+        steps_end(&hub, &ann, &ben);
+}
+
 /* The undo itself has put Ben's name back, which then keeps the node from going. */
 SCN_TEST(undo, that_is_refused_for_what_it_has_put_back_itself_names_whose_that_is)
 {
