@@ -29,8 +29,7 @@ SCN_TEST(redo, brings_back_all_that_a_step_did_to_a_field_or_nothing)
         peer_redo(&ann, 1);
         const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
         cr_assert(message.as.applied.unchanged);
-        cr_assert_str_eq(steps_summary(&message),
-                "steps 3 applied 0 skipped translation:superseded:ben@8 skipped translation:superseded:ben@8");
+        cr_assert_str_eq(steps_summary(&message), "steps 3 applied 0 skipped translation:superseded:ben@8");
         cr_assert_eq(steps_x(&hub, "/N"), 1.0f);
         steps_end(&hub, &ann, &ben);
 }
@@ -52,9 +51,7 @@ SCN_TEST(redo, of_a_field_is_whole_or_nothing_also_where_a_node_was_added_or_rem
         steps_undo(&ben, (struct peer_wish){0}, "steps 4 applied 1");
         peer_redo(&ann, 1);
         const struct scn_message message = peer_expect(&ann, SCN_MESSAGE_applied);
-        cr_assert_str_eq(steps_summary(&message),
-                "steps 3 applied 2 skipped translation:superseded:ben@11 skipped translation:superseded:ben@11 skipped "
-                "translation:superseded:ben@11");
+        cr_assert_str_eq(steps_summary(&message), "steps 3 applied 2 skipped translation:superseded:ben@11");
         cr_assert_eq(steps_x(&hub, "/N"), 1.0f);
         steps_end(&hub, &ann, &ben);
 }
@@ -254,8 +251,7 @@ SCN_TEST(redo, puts_the_writer_back_where_a_node_has_the_place_already)
                 if (restarts > 0) {
                         come_back(&hub, &ann, &ben);
                 }
-                steps_undo(&ben, (struct peer_wish){0},
-                        "steps 6 applied 0 skipped place:superseded:ann@10 skipped place:superseded:ann@10");
+                steps_undo(&ben, (struct peer_wish){0}, "steps 6 applied 0 skipped place:superseded:ann@10");
                 steps_undo(&ann, (struct peer_wish){0}, "steps 7 applied 1");
                 expect_digests(&hub, &before);
                 steps_undo(&ben, (struct peer_wish){.step = 6}, "steps 6 applied 2");
