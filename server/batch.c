@@ -604,8 +604,8 @@ static void done_batch(struct scn_job *job)
                 const bool was_alone = !batch->had_readers && batch->readers_ever == room->server->readers_ever;
                 scn_room_note_wal(room, &batch->wal, was_alone);
                 publish(room, batch);
-        } else if (batch->error == SCN_E_OUTCOME_UNKNOWN) {
-                take_back(room, batch); /* nothing of it is published */
+        } else if (batch->error == SCN_E_OUTCOME_UNKNOWN || batch->error == SCN_E_BAD_BATCH) {
+                take_back(room, batch); /* nothing of it is published; or it does not continue what the file has now */
                 scn_room_break(room, batch->fault.text);
         } else {
                 take_back(room, batch);

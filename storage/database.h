@@ -266,11 +266,13 @@ SCN_NODISCARD enum scn_error scn_database_begin_move(
         struct scn_database *database, enum scn_error error, struct scn_storage_fault *fault);
 void scn_database_end_move(struct scn_database *database);
 /* The path with an ending. */
-void scn_database_name_beside(
-        const struct scn_database *database, const char *ending, char path_out[SCN_DATABASE_PATH_BYTES]);
-/* After it was closed: what stands in the write-ahead file does not belong to what is in the file now. It is kept as
- * NAME.scene-left. */
-void scn_database_set_wal_aside(const struct scn_database *database);
+void scn_database_name_beside(const char *path, const char *ending, char path_out[SCN_DATABASE_PATH_BYTES]);
+/* Before it is closed: where the file has lost its name, SQLite would leave behind what stands in the write-ahead file,
+ * for whatever comes to stand there. */
+void scn_database_leave_moved(struct scn_database *database);
+/* When nobody has it open: what stands in the write-ahead file does not belong to what is in the file now. It is kept
+ * as NAME.scene-left. */
+void scn_database_set_wal_aside(const char *path);
 /* Notes which write-ahead file is there, if there is one. */
 void scn_database_note_wal(struct scn_database *database);
 /* Whether no other program has written to the files. If one has, nothing more is written here, and of what it has put

@@ -17,17 +17,16 @@ enum scn_error scn_database_fail_overwritten(
                 error == SCN_E_STORAGE_BUSY ? ", and it is being closed; try again" : "");
 }
 
-void scn_database_name_beside(
-        const struct scn_database *database, const char *ending, char path_out[SCN_DATABASE_PATH_BYTES])
+void scn_database_name_beside(const char *path, const char *ending, char path_out[SCN_DATABASE_PATH_BYTES])
 {
-        snprintf(path_out, SCN_DATABASE_PATH_BYTES, "%s%s", database->path, ending);
+        snprintf(path_out, SCN_DATABASE_PATH_BYTES, "%s%s", path, ending);
 }
 
 static bool see(struct scn_database *database, struct scn_guard_file *main_out, struct scn_guard_file *wal_out)
 {
         char wal[SCN_DATABASE_PATH_BYTES];
 
-        scn_database_name_beside(database, "-wal", wal);
+        scn_database_name_beside(database->path, "-wal", wal);
         database->moves = database->guard != NULL ? scn_guard_moves(database->guard) : 0;
         scn_guard_see(database->path, main_out);
         scn_guard_see(wal, wal_out);
@@ -75,11 +74,11 @@ static bool is_known(const struct scn_guard_file *seen, struct scn_guard_file *k
         return scn_guard_is_same(seen, known);
 }
 
-static void remove_index(const struct scn_database *database)
+static void remove_index(const char *path)
 {
         char shm[SCN_DATABASE_PATH_BYTES];
 
-        scn_database_name_beside(database, "-shm", shm);
+        scn_database_name_beside(path, "-shm", shm);
         unlink(shm);
 }
 
@@ -90,31 +89,39 @@ static void leave_replaced_file(
 {
         char path[SCN_DATABASE_PATH_BYTES];
 
-        if (!database->is_writer || database->wal.inode == 0)
+        if (database->guard == NULL || database->handle == NULL || database->wal.inode == 0)
                 return;
         (void)sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
         if (main->inode == 0 || !scn_guard_is_same(wal, &database->wal))
                 return;
-        scn_database_name_beside(database, "-wal", path);
+        scn_database_name_beside(database->path, "-wal", path);
         unlink(path);
-        remove_index(database);
+        remove_index(database->path);
 }
 
-void scn_database_set_wal_aside(const struct scn_database *database)
+void scn_database_leave_moved(struct scn_database *database)
+{
+        struct scn_guard_file main, wal;
+
+        if (see(database, &main, &wal) && !scn_guard_is_same(&main, &database->main))
+                leave_replaced_file(database, &main, &wal);
+}
+
+void scn_database_set_wal_aside(const char *path)
 {
         char wal[SCN_DATABASE_PATH_BYTES], left[SCN_DATABASE_PATH_BYTES];
 
-        scn_database_name_beside(database, "-wal", wal);
-        scn_database_name_beside(database, "-left", left);
+        scn_database_name_beside(path, "-wal", wal);
+        scn_database_name_beside(path, "-left", left);
         (void)rename(wal, left);
-        remove_index(database);
+        remove_index(path);
 }
 
 void scn_database_note_wal(struct scn_database *database)
 {
         char wal[SCN_DATABASE_PATH_BYTES];
 
-        scn_database_name_beside(database, "-wal", wal);
+        scn_database_name_beside(database->path, "-wal", wal);
         scn_guard_see(wal, &database->wal);
 }
 

@@ -113,7 +113,7 @@ static bool has_wal(const struct scn_database *database)
         char path[SCN_DATABASE_PATH_BYTES];
         struct scn_guard_file wal;
 
-        scn_database_name_beside(database, "-wal", path);
+        scn_database_name_beside(database->path, "-wal", path);
         scn_guard_see(path, &wal);
         return wal.bytes > 0;
 }
@@ -350,6 +350,8 @@ struct scn_guard *scn_database_finish(struct scn_database *database)
 
         for (size_t i = 0; i < SCN_STATEMENT_COUNT; i++)
                 sqlite3_finalize(database->statements[i]);
+        if (database->handle != NULL)
+                scn_database_leave_moved(database);
         /* The last to close the file makes a checkpoint. */
         const bool is_moving = scn_database_begin_move(database, SCN_E_OUTCOME_UNKNOWN, NULL) == SCN_OK;
         if (!is_moving && database->handle != NULL)

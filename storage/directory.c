@@ -162,6 +162,7 @@ void scn_storage_close(struct scn_storage *storage)
 {
         if (storage == NULL)
                 return;
+        scn_journal_settle_all();
         if (storage->trash_fd >= 0)
                 close(storage->trash_fd);
         if (storage->lock_fd >= 0)

@@ -7,8 +7,10 @@
 #include "protocol/base/assert.h"
 
 #include <sqlite3.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* The time of change of a file may not stay as it is (on some network and shared file systems): looking at it would
  * find something again and again. */
@@ -17,6 +19,8 @@
 
 /* While something is being moved. */
 #define MOVING UINT64_MAX
+
+#define QUIET_NS INT64_C(1000000000)
 
 struct end {
         scn_revision revision;
@@ -33,6 +37,8 @@ struct scn_guard {
         struct end end;      /* of the journal */
         struct end intended; /* by the last commit */
         bool is_spoiled;
+        bool is_taken; /* by who settles it */
+        char path[];
 };
 
 /* One list for the process, as SQLite has one for the locks and for the index of the write-ahead file: they belong to
@@ -107,30 +113,52 @@ static bool has_steady_time(const struct scn_guard_file *file)
 
 /* --------------------------------------------------------------- who is in */
 
+static bool is_unsettled(const struct scn_guard *guard)
+{
+        return guard->users == 0 && guard->is_spoiled && !guard->is_taken;
+}
+
+/* Whose inode it is, or else whose path. An inode may have been given to another file since. */
+static struct scn_guard *find(const struct scn_guard_file *file, const char *path)
+{
+        struct scn_guard *guard, *next, *by_path = NULL;
+
+        for (guard = LIST_FIRST(&guards); guard != NULL; guard = next) {
+                next = LIST_NEXT(guard, link);
+                const bool has_path = strcmp(guard->path, path) == 0;
+                if (file->inode != 0 && scn_guard_is_same(&guard->file, file)) {
+                        if (has_path || !is_unsettled(guard))
+                                return guard;
+                        LIST_REMOVE(guard, link);
+                        scn_free(guard);
+                } else if (has_path) {
+                        by_path = guard;
+                }
+        }
+        return by_path;
+}
+
 enum scn_error scn_guard_enter(const char *path, struct scn_guard **guard_out)
 {
-        struct scn_guard *fresh = scn_alloc_zero(1, sizeof *fresh);
-        struct scn_guard *guard;
+        const size_t bytes = strlen(path) + 1;
+        struct scn_guard *fresh = scn_alloc_zero(1, sizeof *fresh + bytes);
 
         if (fresh == NULL)
                 return SCN_E_NO_MEMORY;
+        memcpy(fresh->path, path, bytes);
         lock();
         scn_guard_see(path, &fresh->file);
-        LIST_FOREACH(guard, &guards, link)
-        {
-                if (fresh->file.inode != 0 && scn_guard_is_same(&guard->file, &fresh->file))
-                        break;
-        }
+        struct scn_guard *guard = find(&fresh->file, path);
         if (guard == NULL) {
                 guard = fresh;
-                fresh = NULL;
                 LIST_INSERT_HEAD(&guards, guard, link);
         }
-        const bool is_spoiled = guard->is_spoiled;
-        guard->users += !is_spoiled;
+        const bool is_busy = guard->is_spoiled || !scn_guard_is_same(&guard->file, &fresh->file);
+        guard->users += !is_busy;
         unlock();
-        scn_free(fresh);
-        if (is_spoiled)
+        if (guard != fresh)
+                scn_free(fresh);
+        if (is_busy)
                 return SCN_E_STORAGE_BUSY;
         *guard_out = guard;
         return SCN_OK;
@@ -142,12 +170,63 @@ bool scn_guard_leave(struct scn_guard *guard)
         SCN_ASSERT(guard->users > 0);
         const bool is_last = --guard->users == 0;
         const bool is_spoiled = guard->is_spoiled;
+        guard->is_taken = is_last && is_spoiled;
         if (is_last && !is_spoiled)
                 LIST_REMOVE(guard, link);
         unlock();
         if (is_last && !is_spoiled)
                 scn_free(guard);
         return is_last && is_spoiled;
+}
+
+struct scn_guard *scn_guard_take(const char *path)
+{
+        struct scn_guard *guard;
+
+        lock();
+        LIST_FOREACH(guard, &guards, link)
+        {
+                if (is_unsettled(guard) && (path == NULL || strcmp(guard->path, path) == 0))
+                        break;
+        }
+        if (guard != NULL)
+                guard->is_taken = true;
+        unlock();
+        return guard;
+}
+
+void scn_guard_put_back(struct scn_guard *guard)
+{
+        lock();
+        guard->is_taken = false;
+        unlock();
+}
+
+const char *scn_guard_path(const struct scn_guard *guard)
+{
+        return guard->path;
+}
+
+bool scn_guard_has_moved(const struct scn_guard *guard)
+{
+        struct scn_guard_file now;
+
+        scn_guard_see(guard->path, &now);
+        return !scn_guard_is_same(&now, &guard->file);
+}
+
+bool scn_guard_is_quiet(const struct scn_guard *guard)
+{
+        struct scn_guard_file file;
+        struct timespec now;
+
+        scn_guard_see(guard->path, &file);
+        clock_gettime(CLOCK_REALTIME, &now);
+        /* A time that was set by hand says nothing of now. */
+        const int64_t seconds = now.tv_sec - file.changed_s;
+        if (seconds < -2 || seconds > 2)
+                return true;
+        return seconds * 1000000000 + now.tv_nsec - file.changed_ns >= QUIET_NS;
 }
 
 void scn_guard_forget(struct scn_guard *guard, bool is_false_alarm)

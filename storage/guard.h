@@ -30,12 +30,22 @@ struct scn_guard_file {
 void scn_guard_see(const char *path, struct scn_guard_file *file_out);
 bool scn_guard_is_same(const struct scn_guard_file *a, const struct scn_guard_file *b);
 
-/* Before the file is opened. SCN_E_STORAGE_BUSY: another program has written to it, and not all who had it open have
- * left it; SCN_E_NO_MEMORY. `path`, here and below, is what the caller knows it by. */
+/* Before the file is opened. SCN_E_STORAGE_BUSY: another program has written to it, or has put another file in its
+ * place, and not all who had it open have left it, or it is not settled; SCN_E_NO_MEMORY. `path`, here and below, is
+ * what the caller knows it by. */
 SCN_NODISCARD enum scn_error scn_guard_enter(const char *path, struct scn_guard **guard_out);
-/* By whoever has closed the file. True: it was the last, and another program has written to the file; until it calls
- * scn_guard_forget(), which must follow, nobody else enters. */
+/* By whoever has closed the file. True: it was the last, and another program has written to the file. What becomes of
+ * it is then for the caller to settle: scn_guard_forget() or scn_guard_put_back() follows, and until the first nobody
+ * else enters. */
 SCN_NODISCARD bool scn_guard_leave(struct scn_guard *guard);
+/* One that was put back, to settle it now; NULL: there is none. path NULL: any. */
+struct scn_guard *scn_guard_take(const char *path);
+void scn_guard_put_back(struct scn_guard *guard);
+const char *scn_guard_path(const struct scn_guard *guard);
+/* Whether nobody has written to the file for a second: before, somebody may be at it still. */
+SCN_NODISCARD bool scn_guard_is_quiet(const struct scn_guard *guard);
+/* Whether the path stands for another file by now, or for none. */
+SCN_NODISCARD bool scn_guard_has_moved(const struct scn_guard *guard);
 /* After a few false alarms, where the document was as we left it in spite of all, the file's times are not relied on,
  * and only sizes are. */
 void scn_guard_forget(struct scn_guard *guard, bool is_false_alarm);

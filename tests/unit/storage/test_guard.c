@@ -148,6 +148,12 @@ __attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
         cr_assert_eq(system(command), 0, "%s", command);
 }
 
+/* Writes to the file as somebody did a minute ago. */
+static void put(const struct island *island, const char *command)
+{
+        run("copy=%s; file=%s; %s; touch -d -1minute $file", island->copy, island->path, command);
+}
+
 /* Opens the island again, which has `count` transactions, and adds one. */
 static void expect_island(struct island *island, scn_revision count)
 {
@@ -167,7 +173,7 @@ SCN_TEST(guard, lets_nothing_be_stored_in_a_file_that_another_was_copied_over)
 
         init(&island, true);
         struct scn_journal *reader = scn_test_open_island(&island.test, SCN_JOURNAL_READ);
-        run("cp %s %s", island.copy, island.path);
+        put(&island, "cp $copy $file");
         expect_no_more(island.journal, LAST + 1, "island.scene: another program has written to it");
         scn_journal_close(island.journal);
         cr_assert_eq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &other, &fault),
@@ -182,10 +188,70 @@ SCN_TEST(guard, closes_a_file_that_another_was_copied_over_as_it_is)
         struct island island;
 
         init(&island, true);
-        run("cp %s %s", island.copy, island.path);
+        put(&island, "cp $copy $file");
         scn_journal_close(island.journal);
         run("cmp %s %s", island.copy, island.path);
         cr_assert_eq(access(island.wal, F_OK), -1);
+        expect_island(&island, 10);
+}
+
+/* Half of a copy is no document yet. */
+SCN_TEST(guard, settles_nothing_while_somebody_may_still_be_writing)
+{
+        struct scn_journal *journal;
+        struct island island;
+
+        init(&island, true);
+        run("head -c 30000 %s > %s", island.copy, island.path);
+        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        scn_journal_close(island.journal);
+        cr_assert_eq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &journal, NULL),
+                SCN_E_STORAGE_BUSY);
+        cr_assert_eq(access(island.wal, F_OK), 0);
+        put(&island, "cp $copy $file");
+        expect_island(&island, 10);
+}
+
+SCN_TEST(guard, settles_at_the_end_what_it_has_put_off)
+{
+        struct island island;
+
+        init(&island, true);
+        run("cp %s %s", island.copy, island.path);
+        scn_journal_close(island.journal);
+        cr_assert_eq(access(island.wal, F_OK), 0);
+        scn_storage_close(island.test.storage);
+        cr_assert_eq(access(island.wal, F_OK), -1);
+        SCN_TEST_OK(scn_storage_open(island.test.path, &island.test.storage, NULL));
+        expect_island(&island, 10);
+}
+
+SCN_TEST(guard, leaves_a_file_that_was_moved_away_whole_when_it_is_closed)
+{
+        struct scn_journal *journal;
+        struct island island;
+
+        init(&island, false);
+        run("mv %s %s", island.path, island.copy);
+        scn_journal_close(island.journal);
+        SCN_TEST_OK(scn_journal_open_file(island.copy, &journal, NULL));
+        cr_assert_eq(scn_test_count(journal, &small), LAST);
+        scn_journal_close(journal);
+        scn_test_storage_finish(&island.test);
+}
+
+SCN_TEST(guard, opens_no_file_in_the_place_of_one_that_is_open_and_leaves_it_as_it_is)
+{
+        struct scn_journal *journal;
+        struct island island;
+
+        init(&island, true);
+        run("cp %s %s.then; mv %s %s", island.copy, island.path, island.copy, island.path);
+        cr_assert_eq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &journal, NULL),
+                SCN_E_STORAGE_BUSY);
+        scn_journal_close(island.journal);
+        cr_assert_eq(access(island.wal, F_OK), -1);
+        run("cmp %s %s.then", island.path, island.path);
         expect_island(&island, 10);
 }
 
@@ -194,7 +260,7 @@ SCN_TEST(guard, keeps_what_was_acknowledged_if_the_write_ahead_file_has_all_that
         struct island island;
 
         init(&island, false);
-        run("cp %s %s", island.copy, island.path);
+        put(&island, "cp $copy $file");
         expect_no_more(island.journal, LAST + 1, "another program has written to it");
         scn_journal_close(island.journal);
         expect_island(&island, LAST);
@@ -241,7 +307,7 @@ static void expect_set_aside(const char *command, bool is_opened)
         struct island island;
 
         init(&island, true);
-        run("copy=%s; file=%s; %s", island.copy, island.path, command);
+        put(&island, command);
         run("cp %s %s.then", island.path, island.path);
         expect_no_more(island.journal, LAST + 1, "another program has written to it");
         scn_journal_close(island.journal);
@@ -310,7 +376,7 @@ SCN_TEST(guard, lets_no_backup_be_made_of_two_files)
         SCN_TEST_OK(scn_backup_create(reader, copy, &backup, NULL));
         while (left != 0)
                 SCN_TEST_OK(scn_backup_step(backup, 1, &left, NULL));
-        run("cp %s %s", island.copy, island.path);
+        put(&island, "cp $copy $file");
         cr_assert_eq(scn_backup_finish(backup, &fault), SCN_E_STORAGE_BUSY);
         cr_assert_not_null(strstr(fault.text, "island.scene: another program has written to it"), "%s", fault.text);
         scn_backup_destroy(backup);
