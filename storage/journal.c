@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
-#define _GNU_SOURCE
 #include "storage/journal.h"
 
 #include "protocol/base/alloc.h"
@@ -11,11 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-
-/* So long is waited at the end for others to have written what they write. */
-#define PAUSE_NS 50000000
-#define PAUSES_MAX 40u
 
 enum scn_error scn_journal_damage(
         const struct scn_journal *journal, scn_revision revision, const char *what, struct scn_storage_fault *fault)
@@ -134,72 +128,12 @@ static enum scn_error read_all(struct scn_journal *journal, struct scn_storage_f
         return error;
 }
 
-static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,
-        const struct scn_storage_birth *birth, struct scn_journal **journal_out, struct scn_storage_fault *fault);
-
-/* Whether the file, with what stands in its write-ahead file, is the document as it was acknowledged. */
-static enum scn_error judge(struct scn_guard *guard)
-{
-        struct scn_journal *journal;
-        struct scn_journal_tail tail;
-
-        if (scn_guard_has_moved(guard))
-                return SCN_E_CORRUPT;
-        enum scn_error error = open_on(scn_guard_path(guard), SCN_DATABASE_READ_FOREIGN, NULL, NULL, &journal, NULL);
-        if (error != SCN_OK)
-                return error;
-        error = scn_journal_tail(journal, &tail, NULL);
-        if (error == SCN_OK && !scn_guard_is_end(guard, tail.revision, tail.time_us))
-                error = SCN_E_CORRUPT;
-        if (error == SCN_OK)
-                error = scn_journal_verify(journal, NULL);
-        scn_journal_close(journal);
-        return error;
-}
-
-/* What stands in the write-ahead file belongs to what was in the file before another program wrote to it: of the two
- * SQLite would make a mixture. If that is the document all the same, it stays; else it is set aside. False: it cannot be
- * found out now. */
-static bool settle(struct scn_guard *guard)
-{
-        const enum scn_error error = judge(guard);
-        const bool is_other = error == SCN_E_CORRUPT || error == SCN_E_NOT_A_DOCUMENT || error == SCN_E_OLDER_FORMAT ||
-                error == SCN_E_NEWER_FORMAT;
-
-        if (error != SCN_OK && !is_other)
-                return false;
-        if (is_other)
-                scn_database_set_wal_aside(scn_guard_path(guard));
-        scn_guard_forget(guard, error == SCN_OK);
-        return true;
-}
-
-/* Puts it off to the next opening while somebody may still be writing. */
-static void settle_if_quiet(struct scn_guard *guard)
-{
-        if ((!scn_guard_is_quiet(guard) && !scn_guard_has_moved(guard)) || !settle(guard))
-                scn_guard_put_back(guard);
-}
-
-void scn_journal_settle_all(void)
-{
-        const struct timespec pause = {.tv_nsec = PAUSE_NS};
-        struct scn_guard *guard;
-
-        while ((guard = scn_guard_take(NULL)) != NULL) {
-                for (uint32_t i = 0; i < PAUSES_MAX && !scn_guard_is_quiet(guard); i++)
-                        nanosleep(&pause, NULL);
-                if (!settle(guard))
-                        scn_guard_forget(guard, false);
-        }
-}
-
 static void close_file(struct scn_journal *journal)
 {
         struct scn_guard *guard = scn_database_finish(&journal->database);
 
         if (guard != NULL)
-                settle_if_quiet(guard);
+                scn_journal_settle(guard);
 }
 
 static enum scn_error open_on(const char *path, enum scn_database_kind kind, const struct scn_journal_options *options,
@@ -216,7 +150,7 @@ static enum scn_error open_on(const char *path, enum scn_database_kind kind, con
         scn_client_cache_init(&journal->clients);
         struct scn_guard *guard = kind == SCN_DATABASE_READ_FOREIGN ? NULL : scn_guard_take(path);
         if (guard != NULL)
-                settle_if_quiet(guard);
+                scn_journal_settle(guard);
         enum scn_error error = scn_database_open(&journal->database, path, kind, options, birth != NULL, fault);
         if (error == SCN_OK) {
                 if (birth != NULL)

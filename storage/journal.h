@@ -36,7 +36,10 @@ SCN_NODISCARD enum scn_error scn_journal_create_on(const char *path, const struc
         struct scn_journal **journal_out, struct scn_storage_fault *fault);
 SCN_NODISCARD enum scn_error scn_journal_open_on(const char *path, enum scn_database_kind kind,
         const struct scn_journal_options *options, struct scn_journal **journal_out, struct scn_storage_fault *fault);
-/* At the end: of all files that another program has written over, what could not be settled before. */
+/* What becomes of a file that another program has written over, when all have left it. Puts the guard back while
+ * somebody may still be writing. */
+void scn_journal_settle(struct scn_guard *guard);
+/* At the end: all that could not be settled before. */
 void scn_journal_settle_all(void);
 /* Notes the document's name in its file. */
 SCN_NODISCARD enum scn_error scn_journal_note_name(
