@@ -68,7 +68,8 @@ static void back_up(struct sim *sim)
 {
         const uint32_t which = sim_below(sim, sim->climate.documents_count);
         const struct sim_document *document = sim_host_document(sim, which);
-        if (sim->climate.has_backups && document != NULL) {
+        /* What is about to be written over is not brought back: numbers that were used in it are used again. */
+        if (sim->climate.has_backups && document != NULL && document->next_contents == NULL) {
                 if (sim->backups[which] != NULL) {
                         sim_document_destroy(sim->backups[which]);
                 }
