@@ -271,8 +271,8 @@ void scn_database_name_beside(const char *path, const char *ending, char path_ou
  * for whatever comes to stand there. */
 void scn_database_leave_moved(struct scn_database *database);
 /* When nobody has it open: what stands in the write-ahead file does not belong to what is in the file now. It is kept
- * as NAME.scene-left. */
-void scn_database_set_wal_aside(const char *path);
+ * as NAME.scene-left. False: it is there still. */
+SCN_NODISCARD bool scn_database_set_wal_aside(const char *path);
 /* Notes which write-ahead file is there, if there is one. */
 void scn_database_note_wal(struct scn_database *database);
 /* Whether no other program has written to the files. If one has, nothing more is written here, and of what it has put

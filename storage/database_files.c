@@ -5,6 +5,7 @@
 
 #include "storage/fault.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -24,13 +25,16 @@ void scn_database_name_beside(const char *path, const char *ending, char path_ou
 
 static bool see(struct scn_database *database, struct scn_guard_file *main_out, struct scn_guard_file *wal_out)
 {
+        struct scn_guard_look look = {0};
         char wal[SCN_DATABASE_PATH_BYTES];
 
         scn_database_name_beside(database->path, "-wal", wal);
-        database->moves = database->guard != NULL ? scn_guard_moves(database->guard) : 0;
+        if (database->guard != NULL)
+                scn_guard_begin_look(database->guard, &look);
+        database->moves = look.moves;
         scn_guard_see(database->path, main_out);
         scn_guard_see(wal, wal_out);
-        if (database->guard == NULL || scn_guard_check(database->guard, database->moves, main_out, wal_out))
+        if (database->guard == NULL || scn_guard_check(database->guard, &look, main_out, wal_out))
                 return true;
         database->has_no_verdict = true;
         return false;
@@ -71,7 +75,7 @@ static bool is_known(const struct scn_guard_file *seen, struct scn_guard_file *k
 {
         if (known->inode == 0)
                 *known = *seen;
-        return scn_guard_is_same(seen, known);
+        return seen->is_unknown || scn_guard_is_same(seen, known);
 }
 
 static void remove_index(const char *path)
@@ -82,18 +86,34 @@ static void remove_index(const char *path)
         unlink(shm);
 }
 
+/* Whether all of it has been moved. */
+static bool empty_wal(struct scn_database *database)
+{
+        int in_file = 0, moved = 0;
+
+        return sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_file, &moved) ==
+                SQLITE_OK &&
+                moved == in_file;
+}
+
 /* Our write-ahead file belongs to the file that has lost its name, and SQLite would take it for that of the one which
- * has the name now. Its contents go to where they belong. */
-static void leave_replaced_file(
-        struct scn_database *database, const struct scn_guard_file *main, const struct scn_guard_file *wal)
+ * has the name now, or will have it. Its contents go to where they belong. */
+static void leave_replaced_file(struct scn_database *database, const struct scn_guard_file *wal)
 {
         char path[SCN_DATABASE_PATH_BYTES];
+        int has_moved = 0;
 
-        if (database->guard == NULL || database->handle == NULL || database->wal.inode == 0)
+        if (database->guard == NULL || database->handle == NULL || database->wal.inode == 0 ||
+                sqlite3_file_control(database->handle, NULL, SQLITE_FCNTL_HAS_MOVED, &has_moved) != SQLITE_OK ||
+                has_moved == 0)
                 return;
-        (void)sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-        if (main->inode == 0 || !scn_guard_is_same(wal, &database->wal))
+        const bool is_empty = empty_wal(database);
+        if (!scn_guard_is_same(wal, &database->wal))
                 return;
+        if (!is_empty) {
+                (void)!scn_database_set_wal_aside(database->path);
+                return;
+        }
         scn_database_name_beside(database->path, "-wal", path);
         unlink(path);
         remove_index(database->path);
@@ -103,18 +123,20 @@ void scn_database_leave_moved(struct scn_database *database)
 {
         struct scn_guard_file main, wal;
 
-        if (see(database, &main, &wal) && !scn_guard_is_same(&main, &database->main))
-                leave_replaced_file(database, &main, &wal);
+        if (see(database, &main, &wal) && !main.is_unknown && !scn_guard_is_same(&main, &database->main))
+                leave_replaced_file(database, &wal);
 }
 
-void scn_database_set_wal_aside(const char *path)
+bool scn_database_set_wal_aside(const char *path)
 {
         char wal[SCN_DATABASE_PATH_BYTES], left[SCN_DATABASE_PATH_BYTES];
 
         scn_database_name_beside(path, "-wal", wal);
         scn_database_name_beside(path, "-left", left);
-        (void)rename(wal, left);
+        if (rename(wal, left) < 0 && errno != ENOENT)
+                return false;
         remove_index(path);
+        return true;
 }
 
 void scn_database_note_wal(struct scn_database *database)
@@ -138,8 +160,12 @@ enum scn_error scn_database_look(struct scn_database *database, struct scn_stora
         scn_database_rollback(database);
         if (has_names)
                 return scn_database_fail_overwritten(database, SCN_E_OUTCOME_UNKNOWN, fault);
-        if (!has_main)
-                leave_replaced_file(database, &main, &wal);
+        if (!has_main) {
+                leave_replaced_file(database, &wal);
+        } else if (scn_database_begin_move(database, SCN_E_OUTCOME_UNKNOWN, NULL) == SCN_OK) {
+                (void)empty_wal(database); /* it has lost its name, and can be had from here alone */
+                scn_database_end_move(database);
+        }
         return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0, "%s%s: another program has replaced or removed it",
                 scn_database_name(database), has_main ? "-wal" : "");
 }

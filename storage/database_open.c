@@ -67,7 +67,7 @@ static int on_wal(void *data, sqlite3 *handle, const char *name, int frames)
                 database->wal_held_count = 0;
         }
         database->wal_frames = count;
-        scn_guard_note_wal(database->guard, database->moves,
+        scn_guard_note_wal(database->guard, database->moves, database->wal.inode,
                 SCN_DATABASE_WAL_HEAD_BYTES + (uint64_t)count * SCN_DATABASE_WAL_FRAME_BYTES);
         return SQLITE_OK;
 }
@@ -325,16 +325,15 @@ enum scn_error scn_database_open(struct scn_database *database, const char *path
         if (error != SCN_OK)
                 return error;
 
-        /* SQLite would take that for a sign that nothing belongs to it, and remove it. */
-        if (!may_create && database->main.bytes == 0 && has_wal(database))
-                return scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: is empty, and has a write-ahead file",
-                        scn_database_name(database));
-
         if (kind == SCN_DATABASE_WRITE || kind == SCN_DATABASE_READ || kind == SCN_DATABASE_EXCLUSIVE)
                 error = scn_database_enter(database, fault);
         if (error == SCN_OK && database->is_writer)
                 error = scn_database_begin_move(database, SCN_E_STORAGE_BUSY, fault);
         const bool is_moving = error == SCN_OK && database->is_writer;
+        /* SQLite would take that for a sign that nothing belongs to it, and remove it. */
+        if (error == SCN_OK && !may_create && database->main.bytes == 0 && has_wal(database))
+                error = scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: is empty, and has a write-ahead file",
+                        scn_database_name(database));
         if (error == SCN_OK)
                 error = open_file(database, kind, may_create, fault);
         if (is_moving)

@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -15,7 +16,7 @@
 /* The time of change of a file may not stay as it is (on some network and shared file systems): looking at it would
  * find something again and again. */
 #define ALARMS_MAX 3u
-#define ALARMED_MAX 16u
+#define ALARMED_MAX 256u
 
 /* While something is being moved. */
 #define MOVING UINT64_MAX
@@ -30,7 +31,8 @@ struct end {
 struct scn_guard {
         LIST_ENTRY(scn_guard) link;
         struct scn_guard_file file;
-        uint64_t wal_bytes; /* of the write-ahead file; 0: nothing is known */
+        uint64_t wal_inode; /* of the write-ahead file; 0: nothing is known */
+        uint64_t wal_bytes; /* 0: nothing is known */
         uint64_t moves;     /* begun or ended so far */
         uint32_t moving;    /* now */
         uint32_t users;
@@ -65,8 +67,9 @@ void scn_guard_see(const char *path, struct scn_guard_file *file_out)
 {
         struct stat status;
 
-        *file_out = (struct scn_guard_file){0};
-        if (stat(path, &status) == 0)
+        if (stat(path, &status) < 0)
+                *file_out = (struct scn_guard_file){.is_unknown = errno != ENOENT && errno != ENOTDIR};
+        else
                 *file_out = (struct scn_guard_file){
                         .device = (uint64_t)status.st_dev,
                         .inode = (uint64_t)status.st_ino,
@@ -118,22 +121,18 @@ static bool is_unsettled(const struct scn_guard *guard)
         return guard->users == 0 && guard->is_spoiled && !guard->is_taken;
 }
 
-/* Whose inode it is, or else whose path. An inode may have been given to another file since. */
+/* Whose inode it is, or else whose path. The inode of one that is not settled may have been given to another file. */
 static struct scn_guard *find(const struct scn_guard_file *file, const char *path)
 {
-        struct scn_guard *guard, *next, *by_path = NULL;
+        struct scn_guard *guard, *by_path = NULL;
 
-        for (guard = LIST_FIRST(&guards); guard != NULL; guard = next) {
-                next = LIST_NEXT(guard, link);
+        LIST_FOREACH(guard, &guards, link)
+        {
                 const bool has_path = strcmp(guard->path, path) == 0;
-                if (file->inode != 0 && scn_guard_is_same(&guard->file, file)) {
-                        if (has_path || !is_unsettled(guard))
-                                return guard;
-                        LIST_REMOVE(guard, link);
-                        scn_free(guard);
-                } else if (has_path) {
+                if (file->inode != 0 && scn_guard_is_same(&guard->file, file) && (has_path || !is_unsettled(guard)))
+                        return guard;
+                if (has_path)
                         by_path = guard;
-                }
         }
         return by_path;
 }
@@ -153,7 +152,8 @@ enum scn_error scn_guard_enter(const char *path, struct scn_guard **guard_out)
                 guard = fresh;
                 LIST_INSERT_HEAD(&guards, guard, link);
         }
-        const bool is_busy = guard->is_spoiled || !scn_guard_is_same(&guard->file, &fresh->file);
+        const bool is_busy =
+                guard->is_spoiled || !scn_guard_is_same(&guard->file, &fresh->file) || strcmp(guard->path, path) != 0;
         guard->users += !is_busy;
         unlock();
         if (guard != fresh)
@@ -212,7 +212,7 @@ bool scn_guard_has_moved(const struct scn_guard *guard)
         struct scn_guard_file now;
 
         scn_guard_see(guard->path, &now);
-        return !scn_guard_is_same(&now, &guard->file);
+        return !now.is_unknown && !scn_guard_is_same(&now, &guard->file);
 }
 
 bool scn_guard_is_quiet(const struct scn_guard *guard)
@@ -274,12 +274,15 @@ bool scn_guard_is_end(struct scn_guard *guard, scn_revision revision, int64_t ti
 
 /* --------------------------------------------------------------- the files */
 
-uint64_t scn_guard_moves(struct scn_guard *guard)
+void scn_guard_begin_look(struct scn_guard *guard, struct scn_guard_look *look_out)
 {
         lock();
-        const uint64_t moves = guard->moving > 0 ? MOVING : guard->moves;
+        *look_out = (struct scn_guard_look){
+                .moves = guard->moving > 0 ? MOVING : guard->moves,
+                .wal_inode = guard->wal_inode,
+                .wal_bytes = guard->wal_bytes,
+        };
         unlock();
-        return moves;
 }
 
 static bool is_unchanged(const struct scn_guard_file *a, const struct scn_guard_file *b)
@@ -289,25 +292,35 @@ static bool is_unchanged(const struct scn_guard_file *a, const struct scn_guard_
         return a->bytes == b->bytes && (has_time || !has_steady_time(a));
 }
 
-bool scn_guard_check(
-        struct scn_guard *guard, uint64_t moves, const struct scn_guard_file *main, const struct scn_guard_file *wal)
+bool scn_guard_check(struct scn_guard *guard, const struct scn_guard_look *look, const struct scn_guard_file *main,
+        const struct scn_guard_file *wal)
 {
+        const bool is_cut = wal->inode != 0 && wal->inode == look->wal_inode && wal->bytes < look->wal_bytes;
+
         lock();
         /* Of a file that has lost its name nothing can be said here. */
-        if (moves == guard->moves && scn_guard_is_same(main, &guard->file))
-                guard->is_spoiled |=
-                        !is_unchanged(main, &guard->file) || (wal->inode != 0 && wal->bytes < guard->wal_bytes);
+        if (look->moves == guard->moves && scn_guard_is_same(main, &guard->file))
+                guard->is_spoiled |= is_cut || !is_unchanged(main, &guard->file);
         const bool is_well = !guard->is_spoiled;
         unlock();
         return is_well;
 }
 
-void scn_guard_note_wal(struct scn_guard *guard, uint64_t moves, uint64_t bytes)
+void scn_guard_note_wal(struct scn_guard *guard, uint64_t moves, uint64_t inode, uint64_t bytes)
 {
         lock();
+        guard->wal_inode = inode;
         if (moves == guard->moves && bytes > guard->wal_bytes)
                 guard->wal_bytes = bytes;
         unlock();
+}
+
+bool scn_guard_is_own_wal(struct scn_guard *guard, const struct scn_guard_file *wal)
+{
+        lock();
+        const bool is_own = guard->wal_inode == 0 || guard->wal_inode == wal->inode;
+        unlock();
+        return is_own;
 }
 
 bool scn_guard_begin_move(struct scn_guard *guard)

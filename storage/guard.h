@@ -21,10 +21,18 @@ struct scn_guard;
 /* A file as it is at a moment. */
 struct scn_guard_file {
         uint64_t device;
-        uint64_t inode; /* 0: it is not there */
+        uint64_t inode; /* 0: it is not there, or nobody knows */
         uint64_t bytes;
         int64_t changed_s; /* UTC, with the next */
         int64_t changed_ns;
+        bool is_unknown; /* it could not be looked at now */
+};
+
+/* What is expected, before the files are seen. */
+struct scn_guard_look {
+        uint64_t moves;
+        uint64_t wal_inode; /* 0: nothing is known of the write-ahead file */
+        uint64_t wal_bytes;
 };
 
 void scn_guard_see(const char *path, struct scn_guard_file *file_out);
@@ -57,14 +65,15 @@ void scn_guard_note_intent(struct scn_guard *guard, scn_revision revision, int64
 /* Whether that is the last of all that was noted, or what was intended. */
 SCN_NODISCARD bool scn_guard_is_end(struct scn_guard *guard, scn_revision revision, int64_t time_us);
 
-/* How often something was moved: to be asked for before the files are seen. */
-uint64_t scn_guard_moves(struct scn_guard *guard);
+void scn_guard_begin_look(struct scn_guard *guard, struct scn_guard_look *look_out);
 /* Whether the files, as they were seen since, are as we left them; false once is false for ever. Where something was
  * moved meanwhile it cannot be said: true. */
-SCN_NODISCARD bool scn_guard_check(
-        struct scn_guard *guard, uint64_t moves, const struct scn_guard_file *main, const struct scn_guard_file *wal);
-/* After a commit: the write-ahead file has at least so many bytes, unless something was moved since the check. */
-void scn_guard_note_wal(struct scn_guard *guard, uint64_t moves, uint64_t bytes);
+SCN_NODISCARD bool scn_guard_check(struct scn_guard *guard, const struct scn_guard_look *look,
+        const struct scn_guard_file *main, const struct scn_guard_file *wal);
+/* After a commit: this write-ahead file has at least so many bytes, unless something was moved since that look. */
+void scn_guard_note_wal(struct scn_guard *guard, uint64_t moves, uint64_t inode, uint64_t bytes);
+/* Whether it may be the one that was written to. */
+SCN_NODISCARD bool scn_guard_is_own_wal(struct scn_guard *guard, const struct scn_guard_file *wal);
 /* After a check, around all that may write to the file itself. False: another program has written to it, and nothing
  * may be moved; then no end follows. */
 SCN_NODISCARD bool scn_guard_begin_move(struct scn_guard *guard);

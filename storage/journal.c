@@ -149,7 +149,9 @@ static enum scn_error open_on(const char *path, enum scn_database_kind kind, con
         }
         scn_client_cache_init(&journal->clients);
         struct scn_guard *guard = kind == SCN_DATABASE_READ_FOREIGN ? NULL : scn_guard_take(path);
-        if (guard != NULL)
+        if (guard != NULL && birth != NULL)
+                scn_guard_forget(guard, false); /* the file has been made just now */
+        else if (guard != NULL)
                 scn_journal_settle(guard);
         enum scn_error error = scn_database_open(&journal->database, path, kind, options, birth != NULL, fault);
         if (error == SCN_OK) {

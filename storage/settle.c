@@ -32,6 +32,17 @@ static enum scn_error judge(struct scn_guard *guard)
         return error;
 }
 
+/* Unless it is another one by now, which has come with the file. */
+static bool set_aside(struct scn_guard *guard)
+{
+        char path[SCN_DATABASE_PATH_BYTES];
+        struct scn_guard_file wal;
+
+        scn_database_name_beside(scn_guard_path(guard), "-wal", path);
+        scn_guard_see(path, &wal);
+        return !scn_guard_is_own_wal(guard, &wal) || scn_database_set_wal_aside(scn_guard_path(guard));
+}
+
 /* What stands in the write-ahead file belongs to what was in the file before another program wrote to it: of the two
  * SQLite would make a mixture. If that is the document all the same, it stays; else it is set aside. False: it cannot
  * be found out now. */
@@ -41,10 +52,8 @@ static bool settle(struct scn_guard *guard)
         const bool is_other = error == SCN_E_CORRUPT || error == SCN_E_NOT_A_DOCUMENT || error == SCN_E_OLDER_FORMAT ||
                 error == SCN_E_NEWER_FORMAT;
 
-        if (error != SCN_OK && !is_other)
+        if (error != SCN_OK && (!is_other || !set_aside(guard)))
                 return false;
-        if (is_other)
-                scn_database_set_wal_aside(scn_guard_path(guard));
         scn_guard_forget(guard, error == SCN_OK);
         return true;
 }

@@ -6,6 +6,7 @@
 #include "tests/lib/storage.h"
 #include "tests/lib/test.h"
 
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,69 @@ SCN_TEST(guard, leaves_a_file_that_was_moved_away_whole_when_it_is_closed)
         scn_test_storage_finish(&island.test);
 }
 
+SCN_TEST(guard, leaves_nothing_of_a_file_that_was_moved_away_to_what_comes_in_its_place_later)
+{
+        struct island island;
+
+        init(&island, false);
+        run("mv %s %s.moved", island.path, island.path);
+        expect_no_more(island.journal, LAST + 1, "another program has replaced or removed it");
+        scn_journal_close(island.journal);
+        cr_assert_eq(access(island.wal, F_OK), -1);
+        put(&island, "cp $copy $file");
+        expect_island(&island, 10);
+}
+
+/* Somebody reads an older state, so not all can be moved. */
+SCN_TEST(guard, removes_nothing_of_a_write_ahead_file_that_could_not_be_moved)
+{
+        sqlite3 *reader;
+        struct island island;
+
+        init(&island, false);
+        cr_assert_eq(sqlite3_open(island.path, &reader), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM transactions", NULL, NULL, NULL), SQLITE_OK);
+        SCN_TEST_OK(scn_test_append(island.journal, LAST + 1, 2, &small, NULL));
+        run("mv %s %s.moved; mv %s %s", island.path, island.path, island.copy, island.path);
+        expect_no_more(island.journal, LAST + 3, "another program has replaced or removed it");
+        run("test -s %s-left", island.path);
+        scn_journal_close(island.journal);
+        cr_assert_eq(sqlite3_close(reader), SQLITE_OK);
+        expect_island(&island, 10);
+}
+
+/* What has lost its name can still be had by who has it open. */
+SCN_TEST(guard, loses_nothing_of_a_write_ahead_file_that_was_removed_and_made_anew)
+{
+        struct scn_journal *other;
+        struct island island;
+
+        init(&island, false);
+        cr_assert_eq(unlink(island.wal), 0);
+        cr_assert_neq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &other, NULL), SCN_OK);
+        cr_assert_eq(access(island.wal, F_OK), 0);
+        expect_no_more(island.journal, LAST + 1, "another program has replaced or removed it");
+        scn_journal_close(island.journal);
+        expect_island(&island, LAST);
+}
+
+/* Where it cannot be set aside, it is not mixed with the file all the same. */
+SCN_TEST(guard, opens_nothing_while_what_does_not_belong_to_it_is_still_beside_it)
+{
+        struct scn_journal *journal;
+        struct island island;
+
+        init(&island, true);
+        run("mkdir %s-left", island.path);
+        put(&island, "cp $copy $file");
+        expect_no_more(island.journal, LAST + 1, "another program has written to it");
+        scn_journal_close(island.journal);
+        cr_assert_eq(scn_journal_open(island.test.storage, scn_test_text("island"), NULL, &journal, NULL),
+                SCN_E_STORAGE_BUSY);
+        run("cmp %s %s; rmdir %s-left", island.copy, island.path, island.path);
+        expect_island(&island, 10);
+}
+
 SCN_TEST(guard, opens_no_file_in_the_place_of_one_that_is_open_and_leaves_it_as_it_is)
 {
         struct scn_journal *journal;
@@ -386,10 +450,11 @@ SCN_TEST(guard, lets_no_backup_be_made_of_two_files)
         scn_test_storage_finish(&island.test);
 }
 
-/* A commit of one handle while another one moves, and then cuts the write-ahead file. */
-SCN_TEST(guard, expects_nothing_that_was_written_during_a_move)
+/* A commit of one handle while another one moves, and then cuts the write-ahead file; or while another one looks. */
+SCN_TEST(guard, expects_nothing_that_was_written_during_a_move_or_a_look)
 {
-        const struct scn_guard_file cut = {.inode = 1};
+        struct scn_guard_file wal = {.inode = 9, .bytes = 4152};
+        struct scn_guard_look look;
         struct scn_test_storage test;
         struct scn_guard_file main;
         struct scn_guard *guard;
@@ -399,14 +464,53 @@ SCN_TEST(guard, expects_nothing_that_was_written_during_a_move)
         SCN_TEST_OK(scn_guard_enter(path, &guard));
         cr_assert(scn_guard_begin_move(guard));
         scn_guard_see(path, &main);
-        const uint64_t moves = scn_guard_moves(guard);
-        cr_assert(scn_guard_check(guard, moves, &main, &cut));
-        scn_guard_note_wal(guard, moves, 5000);
+        scn_guard_begin_look(guard, &look);
+        cr_assert(scn_guard_check(guard, &look, &main, &wal));
+        scn_guard_note_wal(guard, look.moves, 9, 8272);
         scn_guard_end_move(guard, path);
-        cr_assert(scn_guard_check(guard, scn_guard_moves(guard), &main, &cut));
-        scn_guard_note_wal(guard, scn_guard_moves(guard), 5000);
-        cr_assert_not(scn_guard_check(guard, scn_guard_moves(guard), &main, &cut));
+        scn_guard_begin_look(guard, &look);
+        cr_assert(scn_guard_check(guard, &look, &main, &wal));
+        scn_guard_note_wal(guard, look.moves, 9, 8272);
+        cr_assert(scn_guard_check(guard, &look, &main, &wal));
+        scn_guard_begin_look(guard, &look);
+        wal.inode = 10;
+        cr_assert(scn_guard_check(guard, &look, &main, &wal));
+        cr_assert_not(scn_guard_is_own_wal(guard, &wal));
+        wal.inode = 9;
+        cr_assert_not(scn_guard_check(guard, &look, &main, &wal));
         cr_assert(scn_guard_leave(guard));
+        scn_guard_forget(guard, false);
+        scn_test_storage_finish(&test);
+}
+
+/* The inode of a file that is not settled is another file's by now. */
+SCN_TEST(guard, does_not_forget_what_is_not_settled_for_the_sake_of_another_file)
+{
+        struct scn_test_storage test;
+        struct scn_guard_look look;
+        struct scn_guard_file main;
+        const struct scn_guard_file wal = {0};
+        struct scn_guard *guard, *other;
+        char path[512], moved[520];
+
+        scn_test_storage_init(&test);
+        snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "scened.lock"));
+        snprintf(moved, sizeof moved, "%s.moved", path);
+        SCN_TEST_OK(scn_guard_enter(path, &guard));
+        cr_assert_eq(scn_guard_enter(moved, &other), SCN_OK, "a file that is not there is nobody's");
+        cr_assert_not(scn_guard_leave(other));
+        scn_guard_see(path, &main);
+        main.bytes++;
+        scn_guard_begin_look(guard, &look);
+        cr_assert_not(scn_guard_check(guard, &look, &main, &wal));
+        cr_assert(scn_guard_leave(guard));
+        scn_guard_put_back(guard);
+        cr_assert_eq(scn_guard_enter(path, &other), SCN_E_STORAGE_BUSY);
+        cr_assert_eq(rename(path, moved), 0);
+        SCN_TEST_OK(scn_guard_enter(moved, &other));
+        cr_assert_not(scn_guard_leave(other));
+        cr_assert_eq(scn_guard_take(path), guard);
+        cr_assert(scn_guard_has_moved(guard));
         scn_guard_forget(guard, false);
         scn_test_storage_finish(&test);
 }
