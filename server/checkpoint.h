@@ -14,6 +14,8 @@
 #include "protocol/scene/snapshot.h"
 
 #define SCN_CHECKPOINT_VERSION 1u
+/* The least of the journal that a checkpoint is due for: some 1,500 edits, which are replayed in a few milliseconds. */
+#define SCN_CHECKPOINT_DUE_BYTES (UINT64_C(512) << 10)
 /* Of a row's body: what has to be held until all of it has come. */
 #define SCN_CHECKPOINT_ROW_BYTES_MAX (1u << 20)
 /* Ids that one row of the feed holds. */

@@ -20,7 +20,7 @@
 
 /* A checkpoint is due when what has to be replayed exceeds a quarter of what has to be loaded. */
 #ifndef DUE_BYTES_MIN /* the simulator has its own */
-#define DUE_BYTES_MIN (UINT64_C(1) << 20)
+#define DUE_BYTES_MIN SCN_CHECKPOINT_DUE_BYTES
 #endif
 #define DUE_SHARE 4u
 /* When a room closes anyway, a part of that is enough: the next opening is the quicker for it. */

@@ -29,10 +29,9 @@
  *                                               0: folding alone)
  *
  * Times are wall time of one call in a warm system. A transaction moves one of a thousand nodes. Checkpoints are
- * made where the daemon would make them: when the journal behind the last exceeds a quarter of it and 1 MiB. */
+ * made where the daemon would make them: when the journal behind the last exceeds a quarter of it and 512 KiB. */
 
 #define BATCH 1000u
-#define DUE_BYTES (UINT64_C(1) << 20)
 #define OPEN_RUNS 5
 #define PROBES 2000
 
@@ -136,7 +135,8 @@ static void checkpoint_if_due(struct world *world)
 {
         const uint64_t share = world->checkpoint_bytes / 4;
         bool is_done = false;
-        if (!world->has_checkpoints || world->gathered <= (share > DUE_BYTES ? share : DUE_BYTES)) {
+        if (!world->has_checkpoints ||
+                world->gathered <= (share > SCN_CHECKPOINT_DUE_BYTES ? share : SCN_CHECKPOINT_DUE_BYTES)) {
                 return;
         }
         world->checkpoint_bytes = write_checkpoint(world->journal, world->document);
