@@ -3,6 +3,7 @@
 
 /* A folder's steps, one at a time. What they leave is compared at random in tests/property/test_fold.c. */
 
+#include "server/checkpoint.h"
 #include "server/core.h"
 #include "server/fold.h"
 #include "tests/lib/hub.h"
@@ -80,7 +81,7 @@ static void make_window(struct island *island, uint64_t group)
 
 static void make_checkpoint(struct island *island)
 {
-        scn_room_gather(island->hub.server->rooms, (UINT64_C(1) << 20) + 1);
+        scn_room_gather(island->hub.server->rooms, SCN_CHECKPOINT_DUE_BYTES + 1);
         hub_run(&island->hub);
         cr_assert_null(island->hub.server->rooms->checkpoint);
 }

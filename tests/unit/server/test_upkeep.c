@@ -4,6 +4,7 @@
 /* What a room does for its file, end to end: checkpoints, and what is opened from them. */
 
 #include "protocol/base/uid.h"
+#include "server/checkpoint.h"
 #include "server/core.h"
 #include "tests/lib/hub.h"
 #include "tests/lib/random.h"
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHECKPOINT_DUE_BYTES ((UINT64_C(1) << 20) + 1)
+#define CHECKPOINT_DUE_BYTES (SCN_CHECKPOINT_DUE_BYTES + 1)
 
 static struct scn_room *room_of(struct hub *hub)
 {
@@ -427,7 +428,7 @@ SCN_TEST(upkeep, makes_a_checkpoint_of_less_when_a_room_closes)
                 struct island island;
                 start(&island);
                 edit(&island, scene_add(1, 100, "first"));
-                scn_room_gather(room_of(&island.hub), i == 0 ? 200000 : 300000);
+                scn_room_gather(room_of(&island.hub), SCN_CHECKPOINT_DUE_BYTES / 4 + i * 1000 - 500);
                 cr_assert_eq(island.hub.jobs_count, 0);
                 peer_close(&island.peer);
                 island.hub.monotonic_ms += SCN_ROOM_IDLE_MS;

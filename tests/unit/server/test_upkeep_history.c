@@ -3,6 +3,7 @@
 
 /* Folding, retention and the reserve, end to end: what becomes of the file, and what a client is told. */
 
+#include "server/checkpoint.h"
 #include "server/core.h"
 #include "tests/lib/asking.h"
 #include "tests/lib/hub.h"
@@ -77,7 +78,7 @@ static void drag(struct island *island, uint64_t group, float x)
 
 static void make_checkpoint(struct island *island)
 {
-        scn_room_gather(room_of(island), (UINT64_C(1) << 20) + 1);
+        scn_room_gather(room_of(island), SCN_CHECKPOINT_DUE_BYTES + 1);
         hub_run(&island->hub);
         cr_assert_null(room_of(island)->checkpoint);
 }
