@@ -194,7 +194,7 @@ static bool may_send(struct scn_view *view)
         if (!scn_output_claim(room->server)) {
                 return false;
         }
-        view->next_ms = view->interval_ms == 0 ? 0 : now_ms + view->interval_ms;
+        view->next_ms = now_ms + view->interval_ms;
         return true;
 }
 

@@ -357,11 +357,12 @@ enum scn_error scn_journal_append(struct scn_journal *journal, const struct scn_
         scn_checksum_reset(&journal->checksum); /* an append that failed may have left something */
         error = add_batch(&batch, transactions, count);
         const struct scn_journal_transaction *last = &transactions[count - 1];
-        scn_guard_note_intent(journal->database.guard, last->revision, last->time_us);
-        if (error == SCN_OK)
+        if (error == SCN_OK) {
+                scn_guard_note_intent(journal->database.guard, last->revision, last->time_us);
                 error = scn_database_commit(&journal->database, fault);
-        else
+        } else {
                 scn_database_rollback(&journal->database);
+        }
         if (error != SCN_OK) {
                 scn_client_cache_clear(&journal->clients);
                 return error;

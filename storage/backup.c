@@ -106,12 +106,12 @@ enum scn_error scn_backup_create(
 }
 
 /* Pages are copied as they are: some before another program wrote to the document's file, some after. */
-static bool is_torn(struct scn_backup *backup, struct scn_storage_fault *fault)
+static enum scn_error check_source(struct scn_backup *backup, struct scn_storage_fault *fault)
 {
         struct scn_database *source = &backup->journal->database;
 
-        return !scn_database_is_as_left(source) &&
-                scn_database_fail_overwritten(source, SCN_E_STORAGE_BUSY, fault) != SCN_OK;
+        return scn_database_is_as_left(source) ? SCN_OK
+                                               : scn_database_fail_overwritten(source, SCN_E_STORAGE_BUSY, fault);
 }
 
 enum scn_error scn_backup_step(
@@ -121,8 +121,10 @@ enum scn_error scn_backup_step(
 
         if (!backup->is_complete) {
                 const int code = sqlite3_backup_step(backup->copy, pages < INT32_MAX ? (int)pages : INT32_MAX);
-                if (code != SQLITE_OK && code != SQLITE_DONE)
-                        return is_torn(backup, fault) ? SCN_E_STORAGE_BUSY : target_fault(backup, code, fault);
+                if (code != SQLITE_OK && code != SQLITE_DONE) {
+                        const enum scn_error error = check_source(backup, fault);
+                        return error != SCN_OK ? error : target_fault(backup, code, fault);
+                }
                 backup->is_complete = code == SQLITE_DONE;
         }
         /* At least one while it is not known to be complete. */
@@ -165,8 +167,9 @@ static int close_target(struct scn_backup *backup)
 enum scn_error scn_backup_finish(struct scn_backup *backup, struct scn_storage_fault *fault)
 {
         SCN_ASSERT(backup->is_complete && !backup->is_finished);
-        if (is_torn(backup, fault))
-                return SCN_E_STORAGE_BUSY;
+        const enum scn_error error = check_source(backup, fault);
+        if (error != SCN_OK)
+                return error;
         const int code = close_target(backup);
 
         if (code != SQLITE_OK)

@@ -198,7 +198,7 @@ SCN_NODISCARD enum scn_error scn_database_open(struct scn_database *database, co
         enum scn_database_kind kind, const struct scn_journal_options *options, bool may_create,
         struct scn_storage_fault *fault);
 /* Not NULL: another program has written to the file, this was the last to leave it, and what stands in the write-ahead
- * file is there still; the caller sees to it and then calls scn_guard_forget(). */
+ * file is there still; the caller settles it, as scn_guard_leave() says. */
 SCN_NODISCARD struct scn_guard *scn_database_finish(struct scn_database *database);
 /* scn_journal_let_give_up(). */
 void scn_database_let_give_up(struct scn_database *database, atomic_bool *is_given_up);

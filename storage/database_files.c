@@ -87,7 +87,7 @@ static void remove_index(const char *path)
 }
 
 /* Whether all of it has been moved. */
-static bool empty_wal(struct scn_database *database)
+static bool move_all(struct scn_database *database)
 {
         int in_file = 0, moved = 0;
 
@@ -107,10 +107,10 @@ static void leave_replaced_file(struct scn_database *database, const struct scn_
                 sqlite3_file_control(database->handle, NULL, SQLITE_FCNTL_HAS_MOVED, &has_moved) != SQLITE_OK ||
                 has_moved == 0)
                 return;
-        const bool is_empty = empty_wal(database);
+        const bool is_moved = move_all(database);
         if (!scn_guard_is_same(wal, &database->wal))
                 return;
-        if (!is_empty) {
+        if (!is_moved) {
                 (void)!scn_database_set_wal_aside(database->path);
                 return;
         }
@@ -163,7 +163,7 @@ enum scn_error scn_database_look(struct scn_database *database, struct scn_stora
         if (!has_main) {
                 leave_replaced_file(database, &wal);
         } else if (scn_database_begin_move(database, SCN_E_OUTCOME_UNKNOWN, NULL) == SCN_OK) {
-                (void)empty_wal(database); /* it has lost its name, and can be had from here alone */
+                (void)move_all(database); /* it has lost its name, and can be had from here alone */
                 scn_database_end_move(database);
         }
         return scn_fault_set(fault, SCN_E_OUTCOME_UNKNOWN, 0, 0, "%s%s: another program has replaced or removed it",
