@@ -33,7 +33,7 @@ static bool see(struct scn_database *database, struct scn_guard_file *main_out, 
                 scn_guard_begin_look(database->guard, &look);
         database->moves = look.moves;
         scn_guard_see(database->path, main_out);
-        scn_guard_see(wal, wal_out);
+        scn_guard_see_wal(wal, wal_out);
         if (database->guard == NULL || scn_guard_check(database->guard, &look, main_out, wal_out))
                 return true;
         database->has_no_verdict = true;
@@ -144,7 +144,7 @@ void scn_database_note_wal(struct scn_database *database)
         char wal[SCN_DATABASE_PATH_BYTES];
 
         scn_database_name_beside(database->path, "-wal", wal);
-        scn_guard_see(wal, &database->wal);
+        scn_guard_see_wal(wal, &database->wal);
 }
 
 enum scn_error scn_database_look(struct scn_database *database, struct scn_storage_fault *fault)

@@ -114,7 +114,7 @@ static bool has_wal(const struct scn_database *database)
         struct scn_guard_file wal;
 
         scn_database_name_beside(database->path, "-wal", path);
-        scn_guard_see(path, &wal);
+        scn_guard_see_wal(path, &wal);
         return wal.bytes > 0;
 }
 

@@ -7,10 +7,12 @@
 #include "protocol/base/assert.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 /* The time of change of a file may not stay as it is (on some network and shared file systems): looking at it would
@@ -63,12 +65,17 @@ static void unlock(void)
         sqlite3_mutex_leave(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1));
 }
 
+static struct scn_guard_file unseen(void)
+{
+        return (struct scn_guard_file){.is_unknown = errno != ENOENT && errno != ENOTDIR};
+}
+
 void scn_guard_see(const char *path, struct scn_guard_file *file_out)
 {
         struct stat status;
 
         if (stat(path, &status) < 0)
-                *file_out = (struct scn_guard_file){.is_unknown = errno != ENOENT && errno != ENOTDIR};
+                *file_out = unseen();
         else
                 *file_out = (struct scn_guard_file){
                         .device = (uint64_t)status.st_dev,
@@ -76,6 +83,20 @@ void scn_guard_see(const char *path, struct scn_guard_file *file_out)
                         .bytes = (uint64_t)status.st_size,
                         .changed_s = status.st_mtim.tv_sec,
                         .changed_ns = status.st_mtim.tv_nsec,
+                };
+}
+
+void scn_guard_see_wal(const char *path, struct scn_guard_file *file_out)
+{
+        struct statx status;
+
+        if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_SIZE, &status) < 0)
+                *file_out = unseen();
+        else
+                *file_out = (struct scn_guard_file){
+                        .device = makedev(status.stx_dev_major, status.stx_dev_minor),
+                        .inode = status.stx_ino,
+                        .bytes = status.stx_size,
                 };
 }
 

@@ -39,7 +39,7 @@ static bool set_aside(struct scn_guard *guard)
         struct scn_guard_file wal;
 
         scn_database_name_beside(scn_guard_path(guard), "-wal", path);
-        scn_guard_see(path, &wal);
+        scn_guard_see_wal(path, &wal);
         return !scn_guard_is_own_wal(guard, &wal) || scn_database_set_wal_aside(scn_guard_path(guard));
 }
 

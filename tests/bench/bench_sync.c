@@ -247,23 +247,38 @@ static double relay_bytes(uint64_t bytes)
         return used / RECEIVERS / TIMES;
 }
 
+/* The first has a snapshot encoded, and the next are sent the same bytes; when all have left it is gone, and somebody is
+ * the first again. The very first besides finds a server that has done nothing for half a second, all of whose memory
+ * may be cold: a machine that gives idle memory back to its host takes up to 20 ms for that. */
 static void bench_joins(void)
 {
+        enum {
+                OTHERS = 20
+        };
         struct sync_server server = start(false);
+        struct sync_peer other;
+        double first[ROUNDS];
         uint64_t bytes = 0;
         double next = 1e18;
         scn_bench_heading("join, 10,000 nodes");
-        const double first = join_one(&server, 50, &bytes);
-        for (uint32_t i = 0; i < 20; i++) {
-                const double used = join_one(&server, 51 + i, &bytes);
+        const double cold = join_one(&server, 0, &bytes);
+        for (uint32_t i = 0; i < ROUNDS; i++) {
+                sync_peer_close(&peers[0]);
+                sync_peer_open(&other, server.port, 7, false); /* answered when the server has seen the other close */
+                sync_peer_close(&other);
+                first[i] = join_one(&server, 0, &bytes) / 1e6;
+        }
+        for (uint32_t i = 0; i < OTHERS; i++) {
+                const double used = join_one(&server, 1 + i, &bytes);
                 next = used < next ? used : next;
         }
-        for (uint32_t i = 0; i < 21; i++) {
-                sync_peer_close(&peers[50 + i]);
+        for (uint32_t i = 0; i < 1 + OTHERS; i++) {
+                sync_peer_close(&peers[i]);
         }
         sync_server_stop(&server);
         const double relayed = relay_bytes(bytes);
-        scn_bench_row("server CPU, the first", first / 1e6, "ms", 2);
+        (void)scn_bench_median("server CPU, the first", first, ROUNDS, "ms", 2);
+        scn_bench_row("  the very first, of an idle server", cold / 1e6, "ms", SCN_BENCH_NO_BUDGET);
         scn_bench_row("server CPU, the next (best of 20)", next / 1e3, "us", SCN_BENCH_NO_BUDGET);
         scn_bench_row("relay, the same bytes", relayed / 1e3, "us", SCN_BENCH_NO_BUDGET);
         scn_bench_row("the next, in percent of the relay", 100 * next / relayed, "%", 130);
@@ -344,6 +359,7 @@ static void bench_observers(uint32_t count, double budget, double once_ns)
         double ours[ROUNDS];
         double relay[ROUNDS];
         double percent[ROUNDS];
+        double durable[ROUNDS];
         double bytes = 0;
         char text[80];
         start_side(&sides[0], false, 0);
@@ -356,7 +372,8 @@ static void bench_observers(uint32_t count, double budget, double once_ns)
                 relay[i] = fan_out(&sides[1], count, 1, 60, seconds / 3).cpu_ns / 1e3;
                 ours[i] = ours_once.cpu_ns / 1e3;
                 percent[i] = 100 * ours[i] / relay[i];
-                least[i] = 100 * ours[i] / (relay[i] + once_ns / 1e3 / count);
+                durable[i] = 100 * (relay[i] + once_ns / 1e3 / count) / relay[i];
+                least[i] = 100 * percent[i] / durable[i];
                 bytes = ours_once.bytes;
         }
         stop_side(&sides[0], count);
@@ -365,7 +382,9 @@ static void bench_observers(uint32_t count, double budget, double once_ns)
         (void)scn_bench_median(text, ours, ROUNDS, "us", SCN_BENCH_NO_BUDGET);
         (void)scn_bench_median("  the relay, which keeps nothing", relay, ROUNDS, "us", SCN_BENCH_NO_BUDGET);
         (void)scn_bench_median("  in percent of it", percent, ROUNDS, "%", budget);
-        (void)scn_bench_median("  in percent of it and such a commit", least, ROUNDS, "%", SCN_BENCH_NO_BUDGET);
+        (void)scn_bench_median(
+                "  the relay and such a commit, in percent of it", durable, ROUNDS, "%", SCN_BENCH_NO_BUDGET);
+        (void)scn_bench_median("  in percent of these two", least, ROUNDS, "%", SCN_BENCH_NO_BUDGET);
         scn_bench_row("  bytes a delivery, frame and all", bytes, "B", 30);
 }
 
@@ -673,7 +692,7 @@ int main(int count, char **arguments)
                 {"slow", bench_slow_clients},
         };
         seconds = count > 1 ? strtod(arguments[1], NULL) : seconds;
-        sync_pin(1);
+        sync_pin(SYNC_LOAD_CORE);
         sync_take_descriptors();
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
                 if (count < 3 || strcmp(arguments[2], parts[i].name) == 0) {

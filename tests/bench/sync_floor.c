@@ -4,6 +4,7 @@
 #include "tests/bench/sync_floor.h"
 
 #include "tests/bench/bench.h"
+#include "tests/bench/sync_net.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -87,20 +88,26 @@ static void commit(struct sync_floor *floor, uint32_t batch)
 double sync_floor_ns(struct sync_floor *floor, uint32_t batch)
 {
         const uint32_t commits = EDITS / batch + 1;
+        sync_pin(SYNC_SERVER_CORE);
         const double before = scn_bench_now_ns();
         for (uint32_t i = 0; i < commits; i++) {
                 commit(floor, batch);
         }
-        return (scn_bench_now_ns() - before) / commits / batch;
+        const double used = scn_bench_now_ns() - before;
+        sync_pin(SYNC_LOAD_CORE);
+        return used / commits / batch;
 }
 
 double sync_floor_paced_ns(struct sync_floor *floor, uint32_t count, uint32_t rate)
 {
         const struct timespec pause = {.tv_nsec = 1000000000 / (long)rate};
+        sync_pin(SYNC_SERVER_CORE);
         const double before = scn_bench_now_ns();
         for (uint32_t i = 0; i < count; i++) {
                 (void)nanosleep(&pause, NULL);
                 commit(floor, 1);
         }
-        return (scn_bench_now_ns() - before) / count;
+        const double used = scn_bench_now_ns() - before;
+        sync_pin(SYNC_LOAD_CORE);
+        return used / count;
 }

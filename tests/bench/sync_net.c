@@ -45,7 +45,14 @@ void sync_pin(int core)
         cpu_set_t cores;
         CPU_ZERO(&cores);
         CPU_SET((size_t)core, &cores);
-        (void)sched_setaffinity(0, sizeof cores, &cores); /* one core only: then both share it */
+        (void)sched_setaffinity(0, sizeof cores, &cores);
+}
+
+void sync_unpin(void)
+{
+        cpu_set_t cores;
+        (void)memset(&cores, 0xff, sizeof cores);
+        (void)sched_setaffinity(0, sizeof cores, &cores);
 }
 
 void sync_take_descriptors(void)
@@ -75,7 +82,7 @@ static void run_server(const struct sync_server *server)
         (void)snprintf(port, sizeof port, "%u", server->port);
         (void)snprintf(listen, sizeof listen, "127.0.0.1:%u", server->port);
         path_of(server->is_relay ? "bench_relay" : "scened", path);
-        sync_pin(0);
+        sync_pin(SYNC_SERVER_CORE);
         (void)freopen("/dev/null", "w", stdout);
         (void)freopen("/dev/null", "w", stderr);
         if (server->is_relay) {

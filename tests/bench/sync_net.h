@@ -44,10 +44,16 @@ struct sync_peer {
 
 #define SYNC_PEERS_MAX 1100u
 
+/* Where there is one core only, both share it. */
+#define SYNC_SERVER_CORE 0
+#define SYNC_LOAD_CORE 1
+
 double sync_now_ns(void); /* wall time */
 /* As many descriptors as may be: of two servers' peers. */
 void sync_take_descriptors(void);
+/* This thread, and what it starts. */
 void sync_pin(int core);
+void sync_unpin(void);
 
 void sync_peer_connect(struct sync_peer *peer, uint16_t port);
 /* Preface, hello, open (which is answered), and, if asked for, a view of everything. */
