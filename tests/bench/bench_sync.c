@@ -247,9 +247,9 @@ static double relay_bytes(uint64_t bytes)
         return used / RECEIVERS / TIMES;
 }
 
-/* The first has a snapshot encoded, and the next are sent the same bytes; when all have left it is gone, and somebody is
- * the first again. The very first besides finds a server that has done nothing for half a second, all of whose memory
- * may be cold: a machine that gives idle memory back to its host takes up to 20 ms for that. */
+/* The first has a snapshot encoded, and the next are sent the same bytes; when all have left it is gone, and whoever
+ * comes is the first again. The very first besides finds a server that has done nothing for half a second, all of whose
+ * memory may be cold: a machine that gives idle memory back to its host takes up to 20 ms for that. */
 static void bench_joins(void)
 {
         enum {

@@ -450,6 +450,30 @@ SCN_TEST(guard, lets_no_backup_be_made_of_two_files)
         scn_test_storage_finish(&island.test);
 }
 
+SCN_TEST(guard, sees_of_a_write_ahead_file_all_but_its_times)
+{
+        struct scn_test_storage test;
+        struct scn_guard_file seen, wal;
+        char path[512];
+
+        scn_test_storage_init(&test);
+        struct scn_journal *journal = scn_test_create_island(&test);
+        SCN_TEST_OK(scn_test_append(journal, 1, 3, &small, NULL));
+        snprintf(path, sizeof path, "%s", scn_test_storage_file(&test, "island.scene-wal"));
+        scn_guard_see(path, &seen);
+        scn_guard_see_wal(path, &wal);
+        cr_assert(scn_guard_is_same(&wal, &seen));
+        cr_assert_gt(wal.bytes, 0);
+        cr_assert_eq(wal.bytes, seen.bytes);
+        cr_assert_gt(seen.changed_s, 0);
+        cr_assert_eq(wal.changed_s, 0);
+        scn_journal_close(journal);
+        scn_guard_see_wal(path, &wal);
+        cr_assert_eq(wal.inode, 0);
+        cr_assert_not(wal.is_unknown);
+        scn_test_storage_finish(&test);
+}
+
 /* A commit of one handle while another one moves, and then cuts the write-ahead file; or while another one looks. */
 SCN_TEST(guard, expects_nothing_that_was_written_during_a_move_or_a_look)
 {
