@@ -23,12 +23,15 @@ struct scn_answers {
         enum scn_error error;
         const char *limit; /* that was reached, as the greeting names it; NULL: none */
         uint64_t allowed;  /* by it */
+        const char *field; /* of the question, that could not be read, with the message's name; NULL: none */
 };
 
 void scn_answers_finish(struct scn_answers *answers);
 void scn_answers_fail(struct scn_answers *answers, enum scn_error error);
 /* Fails for a limit: SCN_E_TOO_LARGE. */
 void scn_answers_exceed(struct scn_answers *answers, const char *limit, uint64_t allowed);
+/* Fails for what one of the question's fields holds, if that is an error. */
+void scn_answers_reject(struct scn_answers *answers, const char *field, enum scn_error error);
 /* Adds an `answer` whose body was packed; the packer's error counts. */
 void scn_answers_add(struct scn_answers *answers, struct scn_packer *packer, bool more);
 void scn_answers_add_message(struct scn_answers *answers, const struct scn_message *message);

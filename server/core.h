@@ -370,6 +370,8 @@ void scn_session_fail_said(struct scn_session *session, uint64_t request, enum s
 /* The same where a limit was reached: says which, by the name in the greeting, and how much it allows. */
 void scn_session_fail_limit(
         struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed);
+/* The same where what a field of the request holds is the error: names it ("lock.nodes"). */
+void scn_session_fail_field(struct scn_session *session, uint64_t request, enum scn_error error, const char *field);
 /* The same for a message that was handled before. */
 void scn_session_fail_about(struct scn_session *session, const struct scn_message *message, uint64_t request,
         enum scn_error error, const char *text);

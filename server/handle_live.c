@@ -15,9 +15,7 @@
 /* The first two are not answered; what is wrong with them is said all the same. */
 static void fail(struct scn_session *session, const char *what, enum scn_error error)
 {
-        char text[128];
-        (void)snprintf(text, sizeof text, "%s: %s", what, scn_error_text(error));
-        scn_session_fail(session, SCN_ABSENT, error, text);
+        scn_session_fail_field(session, SCN_ABSENT, error, what);
 }
 
 /* --- presence --- */
@@ -172,6 +170,7 @@ struct named {
         scn_node_id *sorted;
         size_t sorted_count;
         struct scn_node_ref lost; /* the one that led to no node */
+        bool is_unread;           /* what is there cannot be read as nodes */
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -189,8 +188,9 @@ static enum scn_error read_nodes(
         const uint32_t count = scn_unpack_array(&unpacker);
         uint64_t steps_left = scn_document_limits(session->room->document)->path_steps_max;
         *named = (struct named){.lost = {.kind = SCN_REF_NONE}};
-        if (unpacker.error != SCN_OK || count > count_max) {
-                return unpacker.error != SCN_OK ? unpacker.error : SCN_E_TOO_MANY_LOCKS;
+        named->is_unread = unpacker.error != SCN_OK;
+        if (named->is_unread || count > count_max) {
+                return named->is_unread ? unpacker.error : SCN_E_TOO_MANY_LOCKS;
         }
         /* Each took a byte at least, so this is no more than what a message may have. */
         named->ids = scn_alloc_zero(2 * (size_t)count + 1, sizeof *named->ids);
@@ -200,7 +200,8 @@ static enum scn_error read_nodes(
         named->sorted = named->ids + count;
         for (uint32_t i = 0; i < count; i++) {
                 const struct scn_node_ref ref = scn_unpack_ref(&unpacker);
-                if (unpacker.error != SCN_OK) {
+                named->is_unread = unpacker.error != SCN_OK;
+                if (named->is_unread) {
                         return unpacker.error;
                 }
                 const enum scn_error error = scn_document_find_within(
@@ -234,9 +235,14 @@ static void answer(struct scn_session *session, uint64_t request, struct scn_buf
         scn_buffer_finish(body);
 }
 
-static void fail_nodes(struct scn_session *session, uint64_t request, enum scn_error error, const struct named *named)
+static void fail_nodes(struct scn_session *session, uint64_t request, const char *field, enum scn_error error,
+        const struct named *named)
 {
         struct scn_said said;
+        if (named->is_unread) {
+                scn_session_fail_field(session, request, error, field);
+                return;
+        }
         scn_session_fail_said(session, request, error,
                 scn_about_node(&said, "node", &named->lost, error, scn_document_limits(session->room->document)));
 }
@@ -282,7 +288,7 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         }
         enum scn_error error = read_nodes(session, message->nodes, SCN_LIVE_locks_max, &named);
         if (error != SCN_OK) {
-                fail_nodes(session, message->request, error, &named);
+                fail_nodes(session, message->request, "lock.nodes", error, &named);
                 scn_free(named.ids);
                 return;
         }
@@ -310,7 +316,7 @@ void scn_handle_unlock(struct scn_session *session, const struct scn_message_unl
         const bool is_all = message->nodes.data == NULL;
         const enum scn_error error = is_all ? SCN_OK : read_nodes(session, message->nodes, UINT32_MAX, &named);
         if (error != SCN_OK) {
-                fail_nodes(session, message->request, error, &named);
+                fail_nodes(session, message->request, "unlock.nodes", error, &named);
                 scn_free(named.ids);
                 return;
         }

@@ -48,6 +48,14 @@ void scn_answers_exceed(struct scn_answers *answers, const char *limit, uint64_t
         }
 }
 
+void scn_answers_reject(struct scn_answers *answers, const char *field, enum scn_error error)
+{
+        if (answers->error == SCN_OK && error != SCN_OK) {
+                answers->error = error;
+                answers->field = field;
+        }
+}
+
 void scn_answers_add_message(struct scn_answers *answers, const struct scn_message *message)
 {
         if (answers->error != SCN_OK) {
@@ -90,6 +98,10 @@ void scn_answers_send(struct scn_answers *answers, struct scn_session *session, 
 {
         if (answers->error != SCN_OK && answers->limit != NULL) {
                 scn_session_fail_limit(session, answers->request, answers->error, answers->limit, answers->allowed);
+                return;
+        }
+        if (answers->error != SCN_OK && text == NULL && answers->field != NULL) {
+                scn_session_fail_field(session, answers->request, answers->error, answers->field);
                 return;
         }
         if (answers->error != SCN_OK) {
@@ -314,7 +326,9 @@ void scn_query_world(
                         packer.error = answers->error;
                 }
         }
-        packer.error = packer.error == SCN_OK && !scn_unpack_is_done(&nodes) ? SCN_E_BAD_MESSAGE : packer.error;
+        if (packer.error == SCN_OK && !scn_unpack_is_done(&nodes)) {
+                scn_answers_reject(answers, "world.nodes", nodes.error != SCN_OK ? nodes.error : SCN_E_BAD_MESSAGE);
+        }
         add_part(answers, &packer, gathered, false);
         scn_buffer_finish(&elements);
         scn_buffer_finish(&asked.paths.text);

@@ -267,6 +267,13 @@ void scn_session_fail_limit(
         scn_session_fail(session, request, error, text);
 }
 
+void scn_session_fail_field(struct scn_session *session, uint64_t request, enum scn_error error, const char *field)
+{
+        char text[160];
+        (void)snprintf(text, sizeof text, "%s: %s", field, scn_error_text(error));
+        scn_session_fail(session, request, error, text);
+}
+
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text)
 {
         if (session->state != SCN_SESSION_ENDED) {

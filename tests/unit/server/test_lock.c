@@ -480,6 +480,15 @@ static void ask_nodes(struct peer *peer, const char *nodes, uint32_t size)
         peer_send(peer, &message);
 }
 
+static void give_up_nodes(struct peer *peer, const char *nodes, uint32_t size)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_unlock);
+        message.as.unlock.request = 4;
+        message.as.unlock.nodes = (struct scn_slice){(const uint8_t *)nodes, size};
+        peer_send(peer, &message);
+}
+
 SCN_TEST(lock, that_is_refused_says_once_what_is_wrong_with_which_node)
 {
         static scn_node_id ids[SCN_LIVE_locks_max + 1];
@@ -497,7 +506,13 @@ SCN_TEST(lock, that_is_refused_says_once_what_is_wrong_with_which_node)
         peer_expect_text(&island.ann, SCN_MESSAGE_failed, "node /x: no node has this path");
         /* The second is no reference at all: the first is not to blame. */
         ask_nodes(&island.ann, "\x92\xa5/boat\xc3", 8);
-        peer_expect_text(&island.ann, SCN_MESSAGE_failed, scn_error_text(SCN_E_BAD_MESSAGE));
+        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "lock.nodes: the message is malformed");
+        ask_nodes(&island.ann, "\x03", 1);
+        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "lock.nodes: the message is malformed");
+        give_up_nodes(&island.ann, "\x91\xc3", 2);
+        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "unlock.nodes: the message is malformed");
+        give_up_nodes(&island.ann, "\x91\xff", 2);
+        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "unlock.nodes: a number is outside the range of its field");
         finish(&island);
 }
 

@@ -360,6 +360,33 @@ SCN_TEST(query, of_worlds_blames_the_frame_for_what_is_wrong_with_the_frame_and_
         scn_document_destroy(document);
 }
 
+SCN_TEST(query, of_worlds_that_cannot_be_read_says_so_of_its_nodes)
+{
+        static const struct {
+                const char *nodes;
+                uint32_t size;
+                const char *text;
+        } cases[] = {
+                {"\xc3", 1, "world.nodes: the message is malformed"},
+                {"\x92\x01\xc3", 3, "world.nodes: the message is malformed"},
+                {"\x91\xff", 2, "world.nodes: a number is outside the range of its field"},
+        };
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "isle");
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                scn_message_init(&message, SCN_MESSAGE_world);
+                message.as.world.request = 5;
+                message.as.world.nodes = (struct scn_slice){(const uint8_t *)cases[i].nodes, cases[i].size};
+                peer_send(&peer, &message);
+                peer_expect_text(&peer, SCN_MESSAGE_failed, cases[i].text);
+        }
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
 /* A search of its own for each of them would take several seconds. */
 SCN_TEST(query, of_worlds_of_nodes_that_are_not_there_searches_for_nothing_but_the_frame)
 {
