@@ -146,11 +146,25 @@ static enum scn_error decode_parts(struct scn_batch *batch, const struct scn_ses
         return error == SCN_OK ? scn_ops_decode(last->ops, limits, ops, fault) : error;
 }
 
+/* An edit whose ops could not be read. */
+static void refuse_unread(
+        struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_ops_fault *fault)
+{
+        const struct scn_refusal refusal = {.op = fault->op, .field = fault->field};
+        char text[128];
+        if (fault->entry == NULL || fault->field < SCN_FIELD_COUNT) {
+                scn_batch_add_refused(batch, taken, error, &refusal);
+                return;
+        }
+        (void)snprintf(text, sizeof text, "%s: %s", fault->entry, scn_error_text(error));
+        scn_batch_add_refused_said(batch, taken, error, &refusal, text);
+}
+
 static void decode_and_apply(struct scn_batch *batch, struct scn_session *session,
         const struct scn_message_edit *message, struct scn_digest hash)
 {
         struct scn_ops *ops = &batch->ops;
-        struct scn_ops_fault fault;
+        struct scn_ops_fault fault = {.field = SCN_FIELD_COUNT};
         struct scn_taken taken = {
                 .session = session,
                 .number = message->number,
@@ -172,8 +186,7 @@ static void decode_and_apply(struct scn_batch *batch, struct scn_session *sessio
         session->last_number = message->number;
         session->has_number = true;
         if (error != SCN_OK) {
-                const struct scn_refusal refusal = {.op = fault.op, .field = fault.field};
-                scn_batch_add_refused(batch, &taken, error, &refusal);
+                refuse_unread(batch, &taken, error, &fault);
         } else {
                 taken.edit.ops = ops->ops;
                 taken.edit.ops_count = (uint32_t)ops->count;

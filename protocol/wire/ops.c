@@ -7,23 +7,37 @@
 #include "protocol/base/uid.h"
 #include "protocol/wire/message.h"
 
+/* Keys of an op's map, in their order, and what they are called. */
+#define OP_KEYS(X)                                                                                                     \
+        X(OP, "op")                                                                                                    \
+        X(NODE, "node")                                                                                                \
+        X(PARENT, "parent")                                                                                            \
+        X(INDEX, "index")                                                                                              \
+        X(AFTER, "after")                                                                                              \
+        X(UID, "uid")                                                                                                  \
+        X(NAME, "name")                                                                                                \
+        X(T, "t")                                                                                                      \
+        X(R, "r")                                                                                                      \
+        X(S, "s")                                                                                                      \
+        X(PROPS, "props")                                                                                              \
+        X(KEY, "key")                                                                                                  \
+        X(VALUE, "value")                                                                                              \
+        X(KEEP, "keep")                                                                                                \
+        X(LOSSY, "lossy")
+
 enum op_key {
-        KEY_OP,
-        KEY_NODE,
-        KEY_PARENT,
-        KEY_INDEX,
-        KEY_AFTER,
-        KEY_UID,
-        KEY_NAME,
-        KEY_T,
-        KEY_R,
-        KEY_S,
-        KEY_PROPS,
-        KEY_KEY,
-        KEY_VALUE,
-        KEY_KEEP,
-        KEY_LOSSY,
+#define X(key, name) KEY_##key,
+        OP_KEYS(X)
+#undef X
 };
+
+static const char *const key_names[] = {
+#define X(key, name) [KEY_##key] = name,
+        OP_KEYS(X)
+#undef X
+};
+
+#define KEYS (sizeof key_names / sizeof key_names[0])
 
 void scn_ops_reset(struct scn_ops *ops)
 {
@@ -155,21 +169,27 @@ static void decode_entry(
         }
 }
 
-static void decode_op(struct scn_unpacker *unpacker, struct scn_ops *ops, struct scn_op *op, enum scn_field *field)
+static void decode_op(
+        struct scn_unpacker *unpacker, struct scn_ops *ops, struct scn_op *op, struct scn_ops_fault *fault)
 {
         uint64_t seen = 0;
         const uint32_t count = scn_unpack_map(unpacker);
         *op = (struct scn_op){.kind = SCN_OP_COUNT};
         for (uint32_t i = 0; i < count && unpacker->error == SCN_OK; i++) {
+                fault->entry = NULL;
                 const uint64_t key = scn_unpack_uint(unpacker, UINT32_MAX);
                 const uint64_t bit = key < 64 ? UINT64_C(1) << key : 0;
+                fault->entry = unpacker->error == SCN_OK && key < KEYS ? key_names[key] : NULL;
                 if ((seen & bit) != 0) {
                         fail(unpacker, SCN_E_BAD_OP);
                 }
                 seen |= bit;
                 if (unpacker->error == SCN_OK) {
-                        decode_entry(unpacker, ops, op, key, field);
+                        decode_entry(unpacker, ops, op, key, &fault->field);
                 }
+        }
+        if (unpacker->error == SCN_OK) {
+                fault->entry = op->kind == SCN_OP_COUNT ? key_names[KEY_OP] : NULL;
         }
         if (op->kind == SCN_OP_COUNT) {
                 fail(unpacker, SCN_E_BAD_OP);
@@ -192,7 +212,7 @@ enum scn_error scn_ops_decode(
 {
         struct scn_unpacker unpacker = scn_unpacker_from(array);
         const uint32_t count = scn_unpack_array(&unpacker);
-        *fault_out = (struct scn_ops_fault){(uint32_t)ops->count, SCN_FIELD_COUNT};
+        *fault_out = (struct scn_ops_fault){.op = (uint32_t)ops->count, .field = SCN_FIELD_COUNT};
         if (unpacker.error != SCN_OK) {
                 return SCN_E_BAD_OP;
         }
@@ -204,7 +224,7 @@ enum scn_error scn_ops_decode(
                         return SCN_E_NO_MEMORY;
                 }
                 fault_out->op = (uint32_t)ops->count;
-                decode_op(&unpacker, ops, &ops->ops[ops->count], &fault_out->field);
+                decode_op(&unpacker, ops, &ops->ops[ops->count], fault_out);
                 if (unpacker.error != SCN_OK) {
                         return unpacker.error == SCN_E_BAD_MESSAGE ? SCN_E_BAD_OP : unpacker.error;
                 }

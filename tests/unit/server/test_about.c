@@ -157,6 +157,36 @@ SCN_TEST(about, a_renaming_names_the_name_that_cannot_be_one)
         hub_finish(&hub);
 }
 
+/* Of an op as it was sent: [{op: add, parent: "/", ...}], or of another kind. */
+SCN_TEST(about, an_edit_that_cannot_be_read_names_the_entry_of_its_op)
+{
+        static const struct {
+                const char *bytes;
+                uint32_t size;
+                const char *text;
+        } cases[] = {
+                {"\x91\x81\x00\x09", 4, "op: a number is outside the range of its field"},
+                {"\x91\x83\x00\x00\x02\xa1/\x03\xff", 9, "index: a number is outside the range of its field"},
+                {"\x91\x82\x00\x01\x01\xc3", 6, "node: the op is malformed"},
+                {"\x91\x83\x00\x03\x01\xa1/\x08\xa0", 9, "rotation: the op is malformed"},
+                {"\x91\x07", 2, "the op is malformed"},
+        };
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                scn_message_init(&message, SCN_MESSAGE_edit);
+                message.as.edit.number = ++ann.number;
+                message.as.edit.ops = (struct scn_slice){(const uint8_t *)cases[i].bytes, cases[i].size};
+                peer_send(&ann, &message);
+                peer_expect_text(&ann, SCN_MESSAGE_refused, cases[i].text);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
 SCN_TEST(about, names_the_session_the_step_and_the_limit)
 {
         struct scn_message message;

@@ -345,13 +345,31 @@ SCN_TEST(ops, say_which_op_and_field_is_wrong)
                 SCN_E_NOT_FINITE);
         cr_assert_eq(fault.op, 1);
         cr_assert_eq(fault.field, SCN_FIELD_ROTATION);
-        static const uint8_t twice[] = {0x91, 0x83, 0, 1, 1, 9, 1, 8};
-        ops.count = 0;
-        cr_assert_eq(scn_ops_decode((struct scn_slice){twice, sizeof twice}, &SCN_LIMITS_DEFAULT, &ops, &fault),
-                SCN_E_BAD_OP);
-        static const uint8_t no_kind[] = {0x91, 0x81, 1, 9};
-        cr_assert_eq(scn_ops_decode((struct scn_slice){no_kind, sizeof no_kind}, &SCN_LIMITS_DEFAULT, &ops, &fault),
-                SCN_E_BAD_OP);
+        static const struct {
+                const char *bytes;
+                uint32_t size;
+                enum scn_error error;
+                const char *entry; /* NULL: none */
+        } cases[] = {
+                {"\x91\x83\0\1\1\x09\1\x08", 8, SCN_E_BAD_OP, "node"}, /* twice */
+                {"\x91\x81\1\x09", 4, SCN_E_BAD_OP, "op"},             /* not there */
+                {"\x91\x81\0\x09", 4, SCN_E_RANGE, "op"},
+                {"\x91\x82\0\1\1\xc3", 6, SCN_E_BAD_OP, "node"},
+                {"\x91\x82\0\4\6\x07", 6, SCN_E_BAD_OP, "name"},
+                {"\x91\x82\0\0\x0a\x90", 6, SCN_E_BAD_OP, "props"},
+                {"\x91\x82\0\2\x0d\2", 6, SCN_E_RANGE, "keep"},
+                {"\x91\x81\xa1x\1", 5, SCN_E_BAD_OP, NULL}, /* what is no key */
+                {"\x91\x07", 2, SCN_E_BAD_OP, NULL},
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                const struct scn_slice bytes = {(const uint8_t *)cases[i].bytes, cases[i].size};
+                ops.count = 0;
+                cr_assert_eq(scn_ops_decode(bytes, &SCN_LIMITS_DEFAULT, &ops, &fault), cases[i].error, "case %zu", i);
+                cr_assert_eq(fault.entry == NULL, cases[i].entry == NULL, "case %zu", i);
+                if (cases[i].entry != NULL) {
+                        cr_assert_str_eq(fault.entry, cases[i].entry, "case %zu", i);
+                }
+        }
         scn_ops_finish(&ops);
 }
 
