@@ -51,6 +51,17 @@ enum scn_error scn_server_check_reserve(const struct scn_server *server, struct 
         return SCN_E_STORAGE_FULL;
 }
 
+static void log_set_aside(const struct scn_server *server)
+{
+        uint32_t count;
+        const char *first = scn_storage_set_aside(server->storage, &count);
+        if (count > 0) {
+                scn_server_log(server, SCN_LOG_WARNING,
+                        "%s%s: the write-ahead file beside it was written for a later state of it; it is kept as %s-left",
+                        first, count > 1 ? ", and others" : "", first);
+        }
+}
+
 enum scn_error scn_server_create(
         const struct scn_server_options *options, struct scn_server **server_out, char problem_out[SCN_PROBLEM_BYTES])
 {
@@ -73,6 +84,7 @@ enum scn_error scn_server_create(
                 scn_free(server);
                 return error;
         }
+        log_set_aside(server);
         scn_storage_keep_free(server->storage, options->reserve_bytes);
         scn_server_look_at_disk(server);
         atomic_init(&server->is_giving_up, false);

@@ -408,6 +408,14 @@ void scn_adoption_destroy(struct scn_adoption *adoption)
         SCN_ASSERT(adoption == NULL);
 }
 
+/* Nobody puts a file beside another here while the server is down but whole. */
+const char *scn_storage_set_aside(const struct scn_storage *storage, uint32_t *count_out)
+{
+        (void)storage;
+        *count_out = 0;
+        return "";
+}
+
 void scn_storage_keep_free(struct scn_storage *storage, uint64_t bytes)
 {
         (void)storage;
