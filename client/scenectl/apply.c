@@ -245,7 +245,7 @@ static void wait_for_both(struct apply *apply)
                                 ((events & SCN_SOCKET_WRITABLE) != 0 ? POLLOUT : 0))},
                 {.fd = wants_input ? apply->fd : -1, .events = POLLIN},
         };
-        (void)poll(fds, 2, scn_socket_timeout_ms(socket));
+        (void)poll(fds, 2, scn_ctl_patience_ms(apply->ctl, scn_socket_timeout_ms(socket)));
         if (wants_input && fds[1].revents != 0) {
                 read_input(apply);
                 take_lines(apply);

@@ -79,7 +79,7 @@ static void print_hint(const struct scn_ctl *ctl, const char *code)
                 const char *hint;
         } hints[] = {
                 {"no_document", "scenectl ls names the documents; scenectl create makes one"},
-                {"no_tag", "scenectl tag DOCUMENT --list names the tags"},
+                {"no_tag", "scenectl tag DOCUMENT --list names the tags; a time is 2026-11-30T09:02:41Z"},
                 {"no_session", "scenectl who names the sessions"},
                 {"no_connection", "is scened running there? --server or SCENED_SERVER says where to look"},
                 {"nothing_to_undo", "whose steps is said by --as; scenectl log DOCUMENT names them"},
@@ -334,16 +334,40 @@ bool scn_ctl_open(struct scn_ctl *ctl, const char *document)
         return !ctl->is_done;
 }
 
+/* Once a loss, for people: what follows may take a while. A program hears how it ends. */
+static void tell_loss(struct scn_ctl *ctl)
+{
+        if (!ctl->is_json && !ctl->is_done) {
+                scn_ctl_flush(ctl);
+                (void)fprintf(
+                        stderr, "scenectl: connection lost: trying again for %u s\n", SCN_CTL_PATIENCE_MS / 1000u);
+        }
+}
+
+int scn_ctl_patience_ms(const struct scn_ctl *ctl, int timeout_ms)
+{
+        if (ctl->offline_since_ms == 0) {
+                return timeout_ms;
+        }
+        const uint64_t end = ctl->offline_since_ms + SCN_CTL_PATIENCE_MS + 1;
+        const uint64_t now = scn_ctl_now_ms();
+        const int left = end > now ? (int)(end - now) : 0;
+        return timeout_ms < 0 || left < timeout_ms ? left : timeout_ms;
+}
+
 /* A short break is waited out: what is under way is sent again. */
 bool scn_ctl_turn(struct scn_ctl *ctl, int timeout_ms)
 {
-        scn_socket_wait(ctl->socket, timeout_ms);
+        scn_socket_wait(ctl->socket, scn_ctl_patience_ms(ctl, timeout_ms));
         if (scn_client_state(ctl->client) == SCN_CLIENT_OPEN) {
                 ctl->offline_since_ms = 0;
                 return true;
         }
         const uint64_t now = scn_ctl_now_ms();
-        ctl->offline_since_ms = ctl->offline_since_ms == 0 ? now : ctl->offline_since_ms;
+        if (ctl->offline_since_ms == 0) {
+                ctl->offline_since_ms = now;
+                tell_loss(ctl);
+        }
         if (!ctl->is_done && now - ctl->offline_since_ms > SCN_CTL_PATIENCE_MS) {
                 lose(ctl);
         }

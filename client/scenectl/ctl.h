@@ -39,7 +39,7 @@ enum scn_ctl_exit {
         X(set, "KEY=JSON", "with this property; may be repeated")                                                      \
         X(keep, "local|world", "what stays as it is: the local transform, or where it is in the world")                \
         X(lossy, NULL, "give up shear that the transform cannot hold")                                                 \
-        X(mask, "CHANNELS", "only these, with commas: structure, name, transform, properties")                         \
+        X(mask, "CHANNELS", "only these, with commas: structure (always in), name, transform, properties")             \
         X(since, "REV", "begin with what changed since this revision")                                                 \
         X(durable, NULL, "only what cannot be lost any more")                                                          \
         X(force, NULL, "also where others have built on it")                                                           \
@@ -139,6 +139,8 @@ void scn_ctl_close(struct scn_ctl *ctl);
 int scn_ctl_wait(struct scn_ctl *ctl);
 /* Waits at most so long for something to happen; -1: for ever. False: the connection is lost for good. */
 bool scn_ctl_turn(struct scn_ctl *ctl, int timeout_ms);
+/* The same timeout, but none that is longer than a broken connection is waited for. */
+int scn_ctl_patience_ms(const struct scn_ctl *ctl, int timeout_ms);
 /* The command has what it wanted. */
 void scn_ctl_done(struct scn_ctl *ctl);
 /* The same, with a failure that is printed. */
@@ -214,6 +216,8 @@ void scn_ctl_print_uid(struct scn_uid uid);
 void scn_ctl_print_floats(const char *name, const float *floats, uint32_t count);
 /* The same map, a member a line, or, with a separator, in one. */
 void scn_ctl_print_members(struct scn_slice map, const char *separator);
+/* ... without the member of this name, which is told otherwise. */
+void scn_ctl_print_members_but(struct scn_slice map, const char *separator, const char *but);
 /* Seconds since 1970 in microseconds, as a date. */
 void scn_ctl_print_time(uint64_t time_us);
 /* So that whoever reads from us does not wait. */

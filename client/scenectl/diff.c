@@ -8,6 +8,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/uid.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct diff {
@@ -127,7 +128,7 @@ static void print(struct diff *diff, const struct scn_view_event *event)
                 }
         }
         if (shown.changes == changes && shown.changes_count + shown.removed_count + shown.left_count > 0) {
-                scn_ctl_format_event(diff->ctl, diff->after, &shown);
+                scn_ctl_format_event(diff->ctl, diff->after, &shown, diff->options.mask);
                 scn_ctl_print_line(diff->ctl);
         }
         scn_free(changes);
@@ -169,6 +170,17 @@ static void on_before_end(struct scn_view *view, const struct scn_failure *failu
         }
 }
 
+static bool is_number(const char *text)
+{
+        return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+/* Said of numbers here; only the server knows where tags and times stand. */
+static bool goes_back(const char *from, const char *to)
+{
+        return is_number(from) && is_number(to) && strtoull(from, NULL, 10) > strtoull(to, NULL, 10);
+}
+
 int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct diff diff = {.ctl = ctl, .options = SCN_REPLAY_OPTIONS_INIT};
@@ -177,6 +189,10 @@ int scn_ctl_run_diff(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
         if ((node != NULL && !scn_ctl_read_node(ctl, "--node", node, &diff.options.root)) ||
                 (mask != NULL && !scn_ctl_read_mask(ctl, mask, SCN_MASK_DURABLE, &diff.options.mask))) {
                 return SCN_CTL_USAGE;
+        }
+        if (goes_back(arguments->values[1], arguments->values[2])) {
+                return scn_ctl_misuse(ctl, "diff goes from an older revision to a newer one: %s lies behind %s",
+                        arguments->values[1], arguments->values[2]);
         }
         diff.options.from_at = arguments->values[1];
         diff.options.to_at = arguments->values[1];

@@ -261,6 +261,24 @@ static void read_op(struct reading *reading, json_t *object)
 
 /* --- The line --- */
 
+/* A misspelt option must not pass for none. */
+static void refuse_unknown(struct reading *reading, json_t *line)
+{
+        static const char *const known[] = {"ops", "group", "base", "strict"};
+        const char *member;
+        json_t *value;
+        json_object_foreach(line, member, value)
+        {
+                size_t i = 0;
+                while (i < sizeof known / sizeof known[0] && strcmp(known[i], member) != 0) {
+                        i++;
+                }
+                if (i == sizeof known / sizeof known[0]) {
+                        fail(reading, SCN_E_BAD_OP, member, "is not known");
+                }
+        }
+}
+
 static void read_options(struct reading *reading, json_t *line)
 {
         const json_t *group = json_object_get(line, "group");
@@ -288,6 +306,7 @@ static void read_line(struct reading *reading, json_t *line, uint32_t *op_out)
                 fail(reading, SCN_E_BAD_OP, "ops", "must be an array");
                 return;
         }
+        refuse_unknown(reading, line);
         read_options(reading, line);
         for (size_t i = 0; i < json_array_size(ops) && reading->error == SCN_OK; i++) {
                 read_op(reading, json_array_get(ops, i));

@@ -62,11 +62,19 @@ static void put_properties(struct scn_ctl *ctl, const struct scn_view *view, con
         scn_ctl_close_bracket(ctl, "}");
 }
 
+/* Structure is always in. */
+static uint32_t fields_of(uint32_t mask)
+{
+        return SCN_FIELDS_PLACE | ((mask & SCN_MASK_NAME) != 0 ? SCN_FIELDS_NAME : 0) |
+                ((mask & SCN_MASK_TRANSFORM) != 0 ? SCN_FIELDS_TRS : 0) |
+                ((mask & SCN_MASK_PROPERTIES) != 0 ? SCN_FIELDS_PROPERTY : 0);
+}
+
 static void put_change(struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event,
-        const struct scn_view_change *change)
+        const struct scn_view_change *change, uint32_t mask)
 {
         struct scn_node_info node;
-        const uint32_t fields = change->is_new ? UINT32_MAX : change->fields;
+        const uint32_t fields = change->is_new ? fields_of(mask) : change->fields;
         if (!scn_view_node(view, change->uid, &node)) {
                 return;
         }
@@ -110,7 +118,8 @@ static void put_uids(struct scn_ctl *ctl, const char *key, const struct scn_uid 
         scn_ctl_close_bracket(ctl, "]");
 }
 
-static void format_json(struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event)
+static void format_json(
+        struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event, uint32_t mask)
 {
         scn_ctl_begin_line(ctl);
         scn_ctl_key(ctl, "from");
@@ -130,7 +139,7 @@ static void format_json(struct scn_ctl *ctl, const struct scn_view *view, const 
         scn_ctl_key(ctl, "changed");
         scn_ctl_open_bracket(ctl, "[");
         for (size_t i = 0; i < event->changes_count; i++) {
-                put_change(ctl, view, event, &event->changes[i]);
+                put_change(ctl, view, event, &event->changes[i], mask);
         }
         scn_ctl_close_bracket(ctl, "]");
         put_uids(ctl, "removed", event->removed, event->removed_count);
@@ -216,10 +225,11 @@ static void format_text(struct scn_ctl *ctl, const struct scn_view *view, const 
         put_gone(ctl, "  > ", event->left, event->left_count);
 }
 
-void scn_ctl_format_event(struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event)
+void scn_ctl_format_event(
+        struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event, uint32_t mask)
 {
         if (ctl->is_json) {
-                format_json(ctl, view, event);
+                format_json(ctl, view, event, mask == 0 ? SCN_MASK_ALL : mask);
         } else {
                 format_text(ctl, view, event);
         }

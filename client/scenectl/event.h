@@ -7,8 +7,10 @@
 
 #include "client/scenectl/ctl.h"
 
-/* Into ctl->line, ended, but not printed: JSON, or a text for people of which each line is ended. */
-void scn_ctl_format_event(struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event);
+/* Into ctl->line, ended, but not printed: JSON, or a text for people of which each line is ended. `mask`: the view's
+ * channels, 0: all; of a new node only their fields are told, for the view knows no others. */
+void scn_ctl_format_event(
+        struct scn_ctl *ctl, const struct scn_view *view, const struct scn_view_event *event, uint32_t mask);
 /* Prints what was formatted. */
 void scn_ctl_print_line(struct scn_ctl *ctl);
 

@@ -153,9 +153,17 @@ static const struct {
         const char *what;
 } own_meanings[] = {
         {"watch", SCN_CTL_OPTION_mask,
-                "only these, with commas: structure, name, transform, properties, presence, locks, preview; or world"},
+                "only these, with commas: structure (always in), name, transform, properties, presence, locks, "
+                "preview; or, with none of the first four, world"},
+        {"diff", SCN_CTL_OPTION_node, "only this node, found by its path of now, with all beneath it"},
+        {"replay", SCN_CTL_OPTION_node, "only this node, found by its path of now, with all beneath it"},
+        {"restore", SCN_CTL_OPTION_node, "only this node, found by its path of now, with all beneath it"},
+        {"log", SCN_CTL_OPTION_node,
+                "only edits of this node itself, found by its path of now, not of what is beneath it"},
+        {"log", SCN_CTL_OPTION_from, "first revision, itself included; a number"},
+        {"log", SCN_CTL_OPTION_to, "last revision, itself included; a number"},
         {"log", SCN_CTL_OPTION_since, "only what happened after this revision, time or tag"},
-        {"replay", SCN_CTL_OPTION_from, "begin after this revision, time or tag"},
+        {"replay", SCN_CTL_OPTION_from, "print what was at this revision, time or tag, and begin after it; without, 0"},
         {"replay", SCN_CTL_OPTION_to, "end with this revision, time or tag"},
 };
 

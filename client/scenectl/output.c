@@ -317,7 +317,13 @@ static void print_hex(struct scn_slice bytes)
 /* Each value as JSON says it, digests and texts without quotation marks and times as dates. */
 void scn_ctl_print_members(struct scn_slice map, const char *separator)
 {
+        scn_ctl_print_members_but(map, separator, NULL);
+}
+
+void scn_ctl_print_members_but(struct scn_slice map, const char *separator, const char *but)
+{
         struct scn_unpacker unpacker = scn_unpacker_from(map);
+        const char *between = "";
         const uint32_t count = scn_unpack_map(&unpacker);
         for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
                 const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
@@ -326,7 +332,11 @@ void scn_ctl_print_members(struct scn_slice map, const char *separator)
                 if (unpacker.error != SCN_OK) {
                         return;
                 }
-                (void)fputs(i > 0 ? separator : "", stdout);
+                if (but != NULL && key.size == strlen(but) && memcmp(key.data, but, key.size) == 0) {
+                        continue;
+                }
+                (void)fputs(between, stdout);
+                between = separator;
                 scn_ctl_print_text(key);
                 (void)fputs(": ", stdout);
                 if (scn_unpack_kind(&value) == SCN_PACK_TEXT) {

@@ -61,7 +61,7 @@ static void on_change(struct scn_view *view, const struct scn_view_event *event,
         if (replay->play != NULL) {
                 scn_play_event(replay->play, view, event);
         }
-        scn_ctl_format_event(replay->ctl, view, event);
+        scn_ctl_format_event(replay->ctl, view, event, replay->options.mask);
         scn_ctl_print_line(replay->ctl);
 }
 

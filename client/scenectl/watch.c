@@ -38,7 +38,7 @@ static void on_replayed(struct scn_view *view, const struct scn_view_event *even
 {
         const struct watch *watch = data;
         if (!event->is_whole && event->to > watch->since) {
-                scn_ctl_format_event(watch->ctl, view, event);
+                scn_ctl_format_event(watch->ctl, view, event, watch->mask);
                 scn_ctl_print_line(watch->ctl);
         }
 }
@@ -99,7 +99,7 @@ static void on_change(struct scn_view *view, const struct scn_view_event *event,
                 on_first(watch, event);
                 return;
         }
-        scn_ctl_format_event(ctl, view, event);
+        scn_ctl_format_event(ctl, view, event, watch->mask);
         if (!watch->is_replaying) {
                 scn_ctl_print_line(ctl);
                 return;
@@ -171,6 +171,19 @@ static int run(struct watch *watch, const char *document)
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 
+/* A view of worlds holds no hierarchy, and has no past: beside a channel of nodes it would say nothing. */
+static bool is_possible(const struct watch *watch)
+{
+        const bool has_world = (watch->mask & SCN_MASK_WORLD) != 0;
+        if (has_world && (watch->mask & SCN_MASK_DURABLE) != 0) {
+                (void)scn_ctl_misuse(
+                        watch->ctl, "--mask: world goes with none of structure, name, transform and properties");
+        } else if (has_world && watch->has_since) {
+                (void)scn_ctl_misuse(watch->ctl, "--mask: world tells what is, and has no --since");
+        }
+        return watch->ctl->code != SCN_CTL_USAGE;
+}
+
 int scn_ctl_run_watch(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
         struct watch watch = {.ctl = ctl};
@@ -179,7 +192,8 @@ int scn_ctl_run_watch(struct scn_ctl *ctl, const struct scn_ctl_arguments *argum
         watch.has_since = since != NULL;
         if ((arguments->values_count > 1 && !scn_ctl_read_node(ctl, "NODE", arguments->values[1], &watch.root)) ||
                 (mask != NULL && !scn_ctl_read_mask(ctl, mask, SCN_MASK_ALL, &watch.mask)) ||
-                (since != NULL && !scn_ctl_read_number(ctl, "--since", since, SCN_REVISION_MAX, &watch.since))) {
+                (since != NULL && !scn_ctl_read_number(ctl, "--since", since, SCN_REVISION_MAX, &watch.since)) ||
+                !is_possible(&watch)) {
                 return SCN_CTL_USAGE;
         }
         scn_buffer_init(&watch.kept, KEPT_BYTES_MAX);

@@ -7,6 +7,7 @@
 #include "tests/lib/serve.h"
 #include "tests/lib/test.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,26 +39,45 @@ static void tear_down(struct stage *stage)
         serve_finish(&stage->serve);
 }
 
-/* Runs it as ann to its end, which must be this; gives what it printed. */
-static const char *run(struct stage *stage, int code, ...)
+/* Starts it as ann. */
+static void begin(struct stage *stage, va_list list)
 {
         const char *arguments[ARGUMENTS_MAX] = {"--as", "ann"};
         size_t count = 2;
         const char *argument;
-        va_list list;
-        va_start(list, code);
         while ((argument = va_arg(list, const char *)) != NULL) {
                 cr_assert_lt(count, (size_t)ARGUMENTS_MAX - 1);
                 arguments[count++] = argument;
         }
-        va_end(list);
         (void)truncate(stage->tool.log_path, 0);
         scn_daemon_start(&stage->tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+}
+
+static void start(struct stage *stage, ...)
+{
+        va_list list;
+        va_start(list, stage);
+        begin(stage, list);
+        va_end(list);
+}
+
+/* Runs it as ann to its end, which must be this; gives what it printed. */
+static const char *run(struct stage *stage, int code, ...)
+{
+        va_list list;
+        va_start(list, code);
+        begin(stage, list);
+        va_end(list);
         const int got = scn_daemon_wait(&stage->tool);
         scn_free(stage->output);
         stage->output = scn_daemon_log(&stage->tool);
         cr_assert_eq(got, code, "exit %d, not %d: %s", got, code, stage->output);
         return stage->output;
+}
+
+static void expect(const char *output, const char *wanted)
+{
+        cr_assert_str_eq(output, wanted);
 }
 
 static void expect_part(const char *output, const char *part)
@@ -68,6 +88,18 @@ static void expect_part(const char *output, const char *part)
 static void expect_no_part(const char *output, const char *part)
 {
         cr_assert_null(strstr(output, part), "%s: has %s", output, part);
+}
+
+#define BOAT "11111111-1111-4111-8111-111111111111"
+#define LAMP "22222222-2222-4222-8222-222222222222"
+#define NEW "33333333-3333-4333-8333-333333333333"
+
+/* A boat that carries a lamp. */
+static void make_scene(struct stage *stage)
+{
+        (void)run(stage, 0, "create", "isle", NULL);
+        (void)run(stage, 0, "add", "isle", "/", "Boat", "--uid", BOAT, NULL);
+        (void)run(stage, 0, "add", "isle", "/Boat", "Lamp", "--uid", LAMP, "--set", "lit=true", NULL);
 }
 
 SCN_TEST_WITH(scenectl_words, complains_in_json_of_any_wrong_command_line, .timeout = 60)
@@ -147,7 +179,6 @@ static void write_edit(const char *path, const char *rotation)
 
 SCN_TEST_WITH(scenectl_words, says_the_uids_of_what_was_added_and_what_was_done_otherwise, .timeout = 60)
 {
-#define BOAT "11111111-1111-4111-8111-111111111111"
         struct stage stage;
         char path[SERVE_ADDRESS_BYTES];
         set_up(&stage);
@@ -180,5 +211,130 @@ SCN_TEST_WITH(scenectl_words, offers_each_command_what_it_can_do, .timeout = 60)
         (void)run(&stage, 0, "tag", "isle", "first", "1", NULL);
         expect_part(run(&stage, 0, "tag", "isle", NULL), "name: first, rev: 1, time: ");
         expect_no_part(run(&stage, 0, "verify", "isle", NULL), "\"");
+        tear_down(&stage);
+}
+
+/* What a mask leaves out is not known: it must not look as if it had a value. */
+SCN_TEST_WITH(scenectl_words, prints_of_a_new_node_only_what_was_asked_for, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect_part(run(&stage, 0, "--json", "diff", "isle", "0", "1", "--mask", "properties", NULL),
+                ",\"after\":null,\"props\":{}}],\"removed\":[],\"left\":[]}\n");
+        expect_part(stage.output, "{\"from\":0,\"to\":1,\"changed\":[{\"uid\":\"" BOAT "\",\"parent\":\"");
+        expect_no_part(stage.output, "\"name\"");
+        expect_no_part(stage.output, "\"t\"");
+        expect_part(run(&stage, 0, "--json", "replay", "isle", "--from", "2", "--mask", "name", NULL),
+                "{\"uid\":\"" LAMP "\",\"parent\":\"" BOAT "\",\"after\":null,\"name\":\"Lamp\"}]");
+        start(&stage, "--json", "watch", "isle", "/Boat/Lamp", "--mask", "presence", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "{\"uid\":\"" LAMP "\",\"parent\":null,\"after\":null}],");
+        cr_expect_eq(scn_daemon_stop(&stage.tool), 128 + SIGTERM);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, says_what_an_undo_would_change_and_programs_as_ever, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect(run(&stage, 0, "undo", "isle", "2", "--dry-run", NULL),
+                "would change 2, revision 2  steps: [2,1], skipped: []\n");
+        expect(run(&stage, 0, "--json", "undo", "isle", "2", "--dry-run", NULL),
+                "{\"rev\":2,\"changed\":false,\"steps\":[2,1],\"applied\":2,\"skipped\":[]}\n");
+        (void)run(&stage, 0, "transform", "isle", "/Boat", "--translation", "7,7,7", NULL);
+        (void)run(&stage, 0, "--as", "ben", "transform", "isle", "/Boat", "--translation", "8,8,8", NULL);
+        expect_part(run(&stage, 0, "undo", "isle", "--dry-run", NULL), "would change nothing, revision 4  steps: [3]");
+        expect_part(stage.output, ", skipped: [");
+        cr_expect_null(strstr(stage.output, "applied"), "%s", stage.output);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, tells_people_once_that_the_connection_is_lost_and_goes_on_when_it_is_back, .timeout = 60)
+{
+        static const char told[] = "scenectl: connection lost: trying again for 10 s\n";
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        start(&stage, "watch", "isle", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "revision 2");
+        serve_kill(&stage.serve);
+        scn_daemon_wait_for_log(&stage.tool, told);
+        serve_start(&stage.serve);
+        struct scn_daemon watcher = stage.tool;
+        scn_daemon_init(&stage.tool);
+        (void)run(&stage, 0, "rename-node", "isle", "/Boat", "Gannet", NULL);
+        scn_daemon_wait_for_log(&watcher, "Gannet");
+        cr_expect_eq(scn_daemon_log_count(&watcher, told), 1);
+        cr_expect_eq(scn_daemon_stop(&watcher), 128 + SIGTERM);
+        scn_daemon_finish(&watcher);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, gives_a_server_up_that_stays_away_and_tells_programs_in_one_line, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        start(&stage, "--json", "watch", "isle", NULL);
+        scn_daemon_wait_for_log(&stage.tool, "\"to\":2");
+        serve_kill(&stage.serve);
+        cr_expect_eq(scn_daemon_wait(&stage.tool), 3);
+        cr_expect_eq(scn_daemon_log_count(&stage.tool, "connection lost"), 0);
+        cr_expect_eq(scn_daemon_log_count(&stage.tool, "{\"error\":\"no_connection\""), 1);
+        serve_start(&stage.serve);
+        tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, says_where_a_tag_stood_and_that_it_was_removed, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        expect(run(&stage, 0, "tag", "isle", "b", "1", NULL), "name: b, rev: 1\n");
+        expect(run(&stage, 0, "tag", "isle", "a", "1", NULL), "name: a, rev: 1\n");
+        expect(run(&stage, 0, "tag", "isle", "a", "1", NULL), "name: a, rev: 1\n");
+        expect(run(&stage, 0, "tag", "isle", "a", "0", NULL), "name: a, rev: 0, was: 1\n");
+        expect(run(&stage, 0, "--json", "tag", "isle", "a", NULL), "{\"name\":\"a\",\"rev\":2,\"was\":0}\n");
+        expect(run(&stage, 0, "--json", "tag", "isle", "a", "--remove", NULL),
+                "{\"name\":\"a\",\"rev\":2,\"removed\":true}\n");
+        expect(run(&stage, 0, "tag", "isle", "b", "--remove", NULL), "name: b, rev: 1, removed: true\n");
+        tear_down(&stage);
+}
+
+/* What a path takes apart, a backslash keeps together (PROTOCOL §1). */
+SCN_TEST_WITH(scenectl_words, reaches_a_name_with_a_slash_by_path, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "add", "isle", "/Boat", "a/b[1]\\", "--uid", NEW, NULL);
+        expect_part(run(&stage, 0, "--json", "get", "isle", "/Boat/a\\/b\\[1]\\\\", NULL), "{\"uid\":\"" NEW "\",");
+        expect_part(run(&stage, 0, "--json", "world", "isle", NEW, NULL), "\"path\":\"/Boat/a\\\\/b\\\\[1]\\\\\\\\\"");
+        expect_part(run(&stage, 1, "get", "isle", "/Boat/a/b", NULL), "no_node");
+        tear_down(&stage);
+}
+
+/* The texts of --help are held against what is so. */
+SCN_TEST_WITH(scenectl_words, takes_the_node_and_the_first_revision_of_log_and_replay_as_their_help_says, .timeout = 60)
+{
+        struct stage stage;
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "rename-node", "isle", "/Boat", "Gannet", NULL);
+        (void)run(&stage, 0, "rename-node", "isle", LAMP, "Light", NULL);
+        expect_part(run(&stage, 0, "log", "--help", NULL), "itself included");
+        expect_part(run(&stage, 0, "--json", "log", "isle", "--from", "2", "--to", "2", NULL), "{\"rev\":2,");
+        expect_part(run(&stage, 0, "replay", "--help", NULL), "begin after it");
+        const char *output = run(&stage, 0, "--json", "replay", "isle", "--from", "2", "--to", "3", NULL);
+        cr_expect_eq(strncmp(output, "{\"from\":0,\"to\":2,", 17), 0, "%s", output);
+        expect_part(output, "\n{\"from\":2,\"to\":3,");
+        expect_part(run(&stage, 1, "log", "isle", "--node", "/Boat", NULL), "no_node");
+        output = run(&stage, 0, "--json", "log", "isle", "--node", "/Gannet", NULL);
+        expect_part(output, "{\"rev\":3,");
+        cr_expect_null(strstr(output, "{\"rev\":4,"), "%s", output);
+        expect_part(run(&stage, 1, "replay", "isle", "--node", "/Boat", NULL), "no_node");
+        output = run(&stage, 0, "--json", "replay", "isle", "--node", "/Gannet", "--speed", "max", NULL);
+        expect_part(output, "\"to\":4,\"time\"");
         tear_down(&stage);
 }

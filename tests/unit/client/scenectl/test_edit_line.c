@@ -139,6 +139,8 @@ SCN_TEST(edit_line, says_which_op_and_which_member_is_wrong)
                 "keep");
         refuse(&bench, "{\"ops\":[],\"group\":-1}", SCN_E_BAD_OP, UINT32_MAX, "group");
         refuse(&bench, "{\"ops\":[],\"strict\":true}", SCN_E_BAD_OP, UINT32_MAX, "strict");
+        refuse(&bench, "{\"ops\":[],\"bas\":2}", SCN_E_BAD_OP, UINT32_MAX, "bas: is not known");
+        refuse(&bench, "{\"ops\":[],\"base\":2,\"strickt\":true}", SCN_E_BAD_OP, UINT32_MAX, "strickt: is not known");
         refuse(&bench, "{\"ops\":[],\"ops\":[]}", SCN_E_BAD_OP, UINT32_MAX, "JSON");
         tear_down(&bench);
 }
