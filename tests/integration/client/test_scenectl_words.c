@@ -329,6 +329,8 @@ SCN_TEST_WITH(scenectl_words, takes_the_node_and_the_first_revision_of_log_and_r
         const char *output = run(&stage, 0, "--json", "replay", "isle", "--from", "2", "--to", "3", NULL);
         cr_expect_eq(strncmp(output, "{\"from\":0,\"to\":2,", 17), 0, "%s", output);
         expect_part(output, "\n{\"from\":2,\"to\":3,");
+        expect_part(run(&stage, 0, "tree", "isle", "/Boat", "--at", "2", NULL), "Boat  " BOAT);
+        expect_part(run(&stage, 1, "tree", "isle", "/Gannet", "--at", "2", NULL), "no_node");
         expect_part(run(&stage, 1, "log", "isle", "--node", "/Boat", NULL), "no_node");
         output = run(&stage, 0, "--json", "log", "isle", "--node", "/Gannet", NULL);
         expect_part(output, "{\"rev\":3,");
@@ -336,5 +338,23 @@ SCN_TEST_WITH(scenectl_words, takes_the_node_and_the_first_revision_of_log_and_r
         expect_part(run(&stage, 1, "replay", "isle", "--node", "/Boat", NULL), "no_node");
         output = run(&stage, 0, "--json", "replay", "isle", "--node", "/Gannet", "--speed", "max", NULL);
         expect_part(output, "\"to\":4,\"time\"");
+        tear_down(&stage);
+}
+
+/* Its nodes are the same, but for the root; who made them, and when, is not. */
+SCN_TEST_WITH(scenectl_words, makes_by_a_replay_a_document_of_equal_nodes_and_another_author, .timeout = 60)
+{
+        struct stage stage;
+        char digest[33];
+        set_up(&stage);
+        make_scene(&stage);
+        (void)run(&stage, 0, "replay", "isle", "--speed", "max", "--into", "copy", "--as", "ben", NULL);
+        expect_part(run(&stage, 0, "log", "copy", NULL), "  ben  edit  add ");
+        expect_no_part(stage.output, "ann");
+        (void)snprintf(digest, sizeof digest, "%.32s", run(&stage, 0, "digest", "isle", "/Boat", NULL));
+        cr_assert_eq(strlen(digest), 32);
+        cr_expect_eq(strncmp(run(&stage, 0, "digest", "copy", "/Boat", NULL), digest, 32), 0, "%s", stage.output);
+        (void)snprintf(digest, sizeof digest, "%.32s", run(&stage, 0, "digest", "isle", NULL));
+        cr_expect_neq(strncmp(run(&stage, 0, "digest", "copy", NULL), digest, 32), 0, "%s", stage.output);
         tear_down(&stage);
 }
