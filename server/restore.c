@@ -35,7 +35,8 @@ struct restore_job {
         uint64_t session;
         struct scn_slice name; /* owned, like at */
         struct scn_slice at;
-        struct scn_uid node; /* none: the whole document */
+        struct scn_uid node;        /* none: the whole document, or ... */
+        struct scn_node_ref absent; /* ... what leads to no node now; its path is owned */
         struct scn_document_options options;
         struct scn_restore *restore; /* owned while the job is under way */
         struct scn_storage_fault fault;
@@ -68,16 +69,26 @@ static enum scn_error make(
         return scn_document_at(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
 }
 
+/* What is restored; none: it was not there. */
+static struct scn_uid find_top(const struct restore_job *job, const struct scn_document *present)
+{
+        const struct scn_document *past = job->restore->past;
+        scn_node_id id = 0;
+        if (job->restore->is_whole) {
+                return scn_document_node(present, scn_document_root(present)).uid;
+        }
+        if (job->absent.kind == SCN_REF_NONE) {
+                return scn_document_find_uid(past, job->node) == 0 ? (struct scn_uid){{0}} : job->node;
+        }
+        return scn_document_find(past, &job->absent, &id) == SCN_OK ? scn_document_node(past, id).uid
+                                                                    : (struct scn_uid){{0}};
+}
+
 static enum scn_error plan(struct restore_job *job, const struct scn_document *present)
 {
         struct scn_restore *restore = job->restore;
-        const struct scn_uid root = scn_document_node(present, scn_document_root(present)).uid;
-        const struct scn_restore_plan plan = {
-                .past = restore->past,
-                .present = present,
-                .top = restore->is_whole ? root : job->node,
-        };
-        if (scn_document_find_uid(restore->past, plan.top) == 0 || scn_document_find_uid(present, plan.top) == 0) {
+        const struct scn_restore_plan plan = {.past = restore->past, .present = present, .top = find_top(job, present)};
+        if (scn_uid_is_none(plan.top)) {
                 (void)snprintf(job->fault.text, sizeof job->fault.text, "it was not there at revision %llu",
                         (unsigned long long)restore->at);
                 return SCN_E_NO_NODE;
@@ -122,6 +133,7 @@ static void destroy_job(struct restore_job *job)
         scn_restore_destroy(job->restore);
         scn_free((void *)job->name.data);
         scn_free((void *)job->at.data);
+        scn_free((void *)job->absent.path.data);
         scn_free(job);
 }
 
@@ -151,7 +163,7 @@ static void done_restore(struct scn_job *base)
         }
 }
 
-/* Takes the session's restore along. False: out of memory; it has stayed. */
+/* Takes the session's restore along. node none: it is not there now. False: out of memory; it has stayed. */
 static bool submit(struct scn_session *session, const struct scn_message_restore *message, struct scn_uid node)
 {
         struct scn_server *server = session->server;
@@ -160,7 +172,10 @@ static bool submit(struct scn_session *session, const struct scn_message_restore
         if (job == NULL) {
                 return false;
         }
-        if (!scn_slice_copy(session->room->name, &job->name) || !scn_slice_copy(message->at, &job->at)) {
+        job->absent = scn_uid_is_none(node) ? message->node : (struct scn_node_ref){.kind = SCN_REF_NONE};
+        job->absent.path = (struct scn_slice){NULL, 0};
+        if (!scn_slice_copy(session->room->name, &job->name) || !scn_slice_copy(message->at, &job->at) ||
+                (job->absent.kind == SCN_REF_PATH && !scn_slice_copy(message->node.path, &job->absent.path))) {
                 destroy_job(job);
                 return false;
         }
@@ -204,7 +219,7 @@ static enum scn_restore_state refuse(struct scn_session *session, enum scn_error
         return SCN_RESTORE_REFUSED;
 }
 
-/* The node must be there now, and then: that the worker sees. None: all. */
+/* None: all, or it is not there now. Whether it was there then the worker sees. */
 static enum scn_error find_node(
         const struct scn_session *session, const struct scn_message_restore *message, struct scn_uid *node_out)
 {
@@ -218,7 +233,7 @@ static enum scn_error find_node(
         if (error == SCN_OK) {
                 *node_out = scn_document_node(document, id).uid;
         }
-        return error;
+        return error == SCN_E_NO_NODE || error == SCN_E_GONE ? SCN_OK : error;
 }
 
 static bool begin(struct scn_session *session, bool is_whole)

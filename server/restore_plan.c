@@ -38,15 +38,32 @@ static struct scn_op *add_op(struct planning *planning, enum scn_op_kind kind, s
 
 /* --- One node --- */
 
-/* Behind the sibling that was before it: that one is where it was by now. */
+/* Whether a node of the past is there now, beneath the same parent. */
+static bool is_in_place(const struct planning *planning, const struct scn_node_view *node, struct scn_uid parent)
+{
+        const struct scn_document *present = planning->plan->present;
+        const scn_node_id now_id = scn_document_find_uid(present, node->uid);
+        const scn_node_id parent_id = now_id == 0 ? 0 : scn_document_node(present, now_id).parent;
+        return parent_id != 0 && scn_uid_equal(scn_document_node(present, parent_id).uid, parent);
+}
+
+/* Behind the sibling that was before it: that one is where it was by now. Of the top they stay where they are: behind
+ * the nearest one that is there. */
 static void set_place(const struct planning *planning, struct scn_op *op, const struct scn_node_view *node)
 {
         const struct scn_document *past = planning->plan->past;
-        op->parent = by_uid(scn_document_node(past, node->parent).uid);
-        op->place = SCN_PLACE_AFTER;
-        if (node->previous != 0) {
-                op->after = by_uid(scn_document_node(past, node->previous).uid);
+        const struct scn_uid parent = scn_document_node(past, node->parent).uid;
+        scn_node_id before = node->previous;
+        while (before != 0) {
+                const struct scn_node_view sibling = scn_document_node(past, before);
+                if (node->id != planning->top || is_in_place(planning, &sibling, parent)) {
+                        op->after = by_uid(sibling.uid);
+                        break;
+                }
+                before = sibling.previous;
         }
+        op->parent = by_uid(parent);
+        op->place = SCN_PLACE_AFTER;
 }
 
 static enum scn_error add_node(struct planning *planning, const struct scn_node_view *node)

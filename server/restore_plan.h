@@ -12,7 +12,7 @@
 struct scn_restore_plan {
         const struct scn_document *past;
         const struct scn_document *present;
-        struct scn_uid top; /* only this subtree, its own place left out; it must be there in both. The root: all */
+        struct scn_uid top; /* only this subtree, of the past; its own place stays if it is there now. The root: all */
 };
 
 /* Appends the ops; they borrow from `past`. Parents come before children, siblings from left to right; at last goes

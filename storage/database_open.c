@@ -127,7 +127,8 @@ static bool has_strange_wal(const struct scn_database *database)
         struct scn_guard_file main;
 
         scn_database_name_beside(database->path, "-wal", path);
-        const int fd = open(path, O_RDONLY | O_CLOEXEC); /* unlike on the file itself, no locks are on it */
+        const int fd =
+                open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* unlike on the file itself, no locks are on it */
         if (fd < 0)
                 return false;
         const uint64_t least = scn_wal_file_bytes_min(fd);

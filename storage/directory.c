@@ -92,7 +92,7 @@ static enum scn_error finish_replacing(const struct scn_storage *storage, struct
 static bool is_strange_wal(const struct scn_storage *storage, const char *wal, const char *document)
 {
         struct stat status;
-        const int fd = openat(storage->directory_fd, wal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        const int fd = openat(storage->directory_fd, wal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
         if (fd < 0)
                 return false;

@@ -24,6 +24,9 @@
 #define RESULT_UID 2u
 #define MISUSE_BYTES 4096 /* what was typed may be long: cut then */
 #define LINE_BYTES_MAX ((size_t)1 << 30)
+/* For a document that is just being closed. */
+#define BUSY_PATIENCE_MS 3000u
+#define BUSY_LOOK_MS 100
 
 void scn_ctl_init(struct scn_ctl *ctl)
 {
@@ -312,22 +315,33 @@ static bool make_client(struct scn_ctl *ctl, const char *document)
         return error == SCN_OK;
 }
 
+/* The document is just being closed, or its file is looked at: that takes a moment. */
+static bool is_passing(const struct scn_failure *reason)
+{
+        return strcmp(reason->code, "busy") == 0 || strcmp(reason->code, "storage_busy") == 0;
+}
+
 bool scn_ctl_open(struct scn_ctl *ctl, const char *document)
 {
         scn_ctl_close(ctl);
         ctl->has_ended = false;
+        ctl->reason = failure_of("", "");
         if (!make_client(ctl, document)) {
                 return false;
         }
+        uint64_t until_ms = 0;
         bool was_connected = false;
         ctl->is_done = false;
         while (!ctl->is_done && scn_client_state(ctl->client) != SCN_CLIENT_OPEN) {
-                scn_socket_wait(ctl->socket, -1);
+                scn_socket_wait(ctl->socket, is_passing(&ctl->reason) ? BUSY_LOOK_MS : -1);
                 const enum scn_client_state state = scn_client_state(ctl->client);
                 was_connected = was_connected || state == SCN_CLIENT_GREETING;
                 const bool is_lost =
                         state == SCN_CLIENT_OFFLINE && (was_connected || scn_socket_failures(ctl->socket) > 0);
-                if (is_lost && !ctl->is_done) {
+                if (is_lost && until_ms == 0) {
+                        until_ms = scn_ctl_now_ms() + (is_passing(&ctl->reason) ? BUSY_PATIENCE_MS : 0);
+                }
+                if (is_lost && !ctl->is_done && scn_ctl_now_ms() >= until_ms) {
                         lose(ctl);
                 }
         }

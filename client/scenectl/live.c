@@ -256,21 +256,31 @@ static bool ask_lock(struct hold *hold)
         return error == SCN_OK;
 }
 
-/* With a time, until that is over; else renewed until somebody interrupts, who then gives it up at once. */
+/* What is left of the time, in seconds. */
+static uint32_t left_s(uint64_t end_ms, uint64_t now_ms)
+{
+        return end_ms == UINT64_MAX ? HOLD_TTL_S : (uint32_t)((end_ms - now_ms + 999) / 1000);
+}
+
+/* With a time, until that is over; else renewed until somebody interrupts, who then gives it up at once. A server that
+ * was started anew knows of no locks: whenever the connection is back, they are taken and told again. */
 static int hold_locks(struct hold *hold, uint64_t ttl)
 {
         struct scn_ctl *ctl = hold->ctl;
         const uint64_t end_ms = ttl == 0 ? UINT64_MAX : scn_ctl_now_ms() + ttl * 1000;
-        uint64_t renew_ms = ttl == 0 ? scn_ctl_now_ms() + RENEW_MS : UINT64_MAX;
+        uint64_t renew_ms = 0;
+        bool was_open = true;
         (void)signal(SIGINT, on_signal);
         (void)signal(SIGTERM, on_signal);
-        if (!ask_lock(hold)) {
-                return ctl->code;
-        }
         while (!ctl->is_done && is_interrupted == 0 && scn_ctl_now_ms() < end_ms) {
                 const uint64_t now_ms = scn_ctl_now_ms();
-                if (now_ms >= renew_ms) {
-                        renew_ms = now_ms + RENEW_MS;
+                const bool is_open = scn_client_state(ctl->client) == SCN_CLIENT_OPEN;
+                const bool is_back = is_open && !was_open;
+                was_open = is_open;
+                hold->was_told = hold->was_told && !is_back;
+                if (is_open && (is_back || now_ms >= renew_ms)) {
+                        renew_ms = ttl == 0 ? now_ms + RENEW_MS : UINT64_MAX;
+                        hold->lock.ttl_s = left_s(end_ms, now_ms);
                         (void)ask_lock(hold);
                 }
                 /* So short that a signal just before the wait is not slept through. */
@@ -300,7 +310,6 @@ int scn_ctl_run_lock(struct scn_ctl *ctl, const struct scn_ctl_arguments *argume
                 return ctl->code;
         }
         hold.targets = targets;
-        hold.lock.ttl_s = ttl == 0 ? HOLD_TTL_S : (uint32_t)ttl;
         hold.lock.has_subtree = arguments->options[SCN_CTL_OPTION_subtree] != NULL;
         const int code = scn_ctl_open(ctl, arguments->values[0]) ? hold_locks(&hold, ttl) : ctl->code;
         scn_ctl_close(ctl);

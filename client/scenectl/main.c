@@ -157,7 +157,7 @@ static const struct {
                 "preview; or, with none of the first four, world"},
         {"diff", SCN_CTL_OPTION_node, "only this node, found by its path of now, with all beneath it"},
         {"replay", SCN_CTL_OPTION_node, "only this node, found by its path of now, with all beneath it"},
-        {"restore", SCN_CTL_OPTION_node, "only this node, found by its path of now, with all beneath it"},
+        {"restore", SCN_CTL_OPTION_node, "only this node with all beneath it, found by its path of now, else of then"},
         {"log", SCN_CTL_OPTION_node,
                 "only edits of this node itself, found by its path of now, not of what is beneath it"},
         {"log", SCN_CTL_OPTION_from, "first revision, itself included; a number"},

@@ -18,11 +18,24 @@ struct scn_play {
         bool has_failed;
 };
 
-struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *target)
+/* It would be played into what is still to be played. */
+static bool is_source(const struct scn_ctl *ctl, const char *document, const char *target)
+{
+        const size_t server = strlen(ctl->server);
+        const bool is_there = strncmp(target, ctl->server, server) == 0 && target[server] == '/';
+        return strcmp(target, document) == 0 || (is_there && strcmp(target + server + 1, document) == 0);
+}
+
+struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *document, const char *target)
 {
         struct scn_play *play = scn_alloc_zero(1, sizeof *play);
         const char *slash = strrchr(target, '/');
         const size_t size = slash != NULL ? (size_t)(slash - target) : 0;
+        if (is_source(ctl, document, target)) {
+                scn_free(play);
+                (void)scn_ctl_misuse(ctl, "--into: '%s' is what is replayed", target);
+                return NULL;
+        }
         if (play == NULL || size >= sizeof play->server) {
                 scn_free(play);
                 (void)scn_ctl_misuse(ctl, "--into: '%s' is no ADDRESS/DOC", target);

@@ -7,12 +7,15 @@
 #include "tests/lib/daemon.h"
 #include "tests/lib/test.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARGUMENTS_MAX 28
@@ -473,6 +476,72 @@ SCN_TEST_WITH(scenectl, watches_the_state_and_then_what_changes, .timeout = 60)
         tear_down(&stage);
 }
 
+static void restart_daemon(struct stage *stage)
+{
+        const char *arguments[] = {"--listen", "unix:socket", "--data", "data", NULL};
+        cr_assert_eq(scn_daemon_stop(&stage->daemon), 0);
+        scn_daemon_start(&stage->daemon, &(struct scn_daemon_options){.program = "scened", .arguments = arguments});
+}
+
+/* A server that is started anew has no locks. */
+SCN_TEST_WITH(scenectl, takes_its_locks_again_and_says_so_when_the_server_is_back, .timeout = 60)
+{
+        static const char told[] = "locked  " BOAT "\n";
+        struct stage stage;
+        struct stage ben;
+        set_up(&stage);
+        make_scene(&stage);
+        ben = stage;
+        ben.output = NULL;
+        scn_daemon_init(&ben.tool);
+        start(&stage, "lock", "isle", "/Boat", NULL);
+        scn_daemon_wait_for_log(&stage.tool, told);
+        restart_daemon(&stage);
+        for (int i = 0; i < 400 && scn_daemon_log_count(&stage.tool, told) < 2; i++) {
+                (void)nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
+        }
+        cr_assert_eq(scn_daemon_log_count(&stage.tool, told), 2);
+        expect_part(run(&ben, 1, "--as", "ben", "rename-node", "isle", "/Boat", "Ship", NULL), "locked");
+        scn_daemon_signal(&stage.tool, SIGINT);
+        cr_assert_eq(scn_daemon_wait(&stage.tool), 0);
+        scn_daemon_finish(&ben.tool);
+        scn_free(ben.output);
+        tear_down(&stage);
+}
+
+struct holder {
+        sqlite3 *database;
+        unsigned milliseconds;
+};
+
+static void *hold_file(void *data)
+{
+        const struct holder *holder = data;
+        (void)usleep(holder->milliseconds * 1000);
+        (void)sqlite3_exec(holder->database, "ROLLBACK", NULL, NULL, NULL);
+        return NULL;
+}
+
+/* The server gives up after 5 s, which the client takes for something that passes. */
+SCN_TEST_WITH(scenectl, waits_for_a_document_that_is_busy_for_a_moment, .timeout = 60)
+{
+        char path[2 * SCN_DAEMON_PATH_BYTES];
+        struct holder holder = {.milliseconds = 6000};
+        struct stage stage;
+        pthread_t thread;
+        set_up(&stage);
+        make_scene(&stage);
+        restart_daemon(&stage);
+        (void)snprintf(path, sizeof path, "%s/data/isle.scene", stage.daemon.folder);
+        cr_assert_eq(sqlite3_open(path, &holder.database), SQLITE_OK);
+        cr_assert_eq(sqlite3_exec(holder.database, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+        cr_assert_eq(pthread_create(&thread, NULL, hold_file, &holder), 0);
+        expect_part(run(&stage, 0, "rename-node", "isle", "/Boat", "Ship", NULL), "revision 3");
+        cr_assert_eq(pthread_join(thread, NULL), 0);
+        cr_assert_eq(sqlite3_close(holder.database), SQLITE_OK);
+        tear_down(&stage);
+}
+
 /* A lock lasts as long as its command, and a watch that asks for locks shows it. */
 SCN_TEST_WITH(scenectl, locks_nodes_for_as_long_as_it_runs, .timeout = 60)
 {
@@ -737,6 +806,10 @@ SCN_TEST_WITH(scenectl, replays_what_one_author_did, .timeout = 60)
         expect_part(output, "revision 4  ann");
         cr_expect_null(strstr(output, "  ben"), "%s", output);
         expect_part(run(&stage, 2, "replay", "isle", "--into", "x", "--author", "ann", NULL), "neither");
+        expect_part(run(&stage, 2, "replay", "isle", "--into", "isle", NULL), "'isle' is what is replayed");
+        char here[sizeof stage.server + 8];
+        (void)snprintf(here, sizeof here, "%s/isle", stage.server);
+        expect_part(run(&stage, 2, "replay", "isle", "--into", here, NULL), "is what is replayed");
         tear_down(&stage);
 }
 

@@ -123,7 +123,8 @@ SCN_TEST(restore, that_cannot_be_is_refused_and_uses_its_number)
                 scn_node_id node;
                 const char *code;
         } cases[] = {{"9", 0, "future"}, {"never", 0, "no_tag"}, {"2026-13-31T12:00:00Z", 0, "bad_time"},
-                {"2026-02-30T12:00:00Z", 0, "bad_time"}, {"2", 77, "no_node"}, {"3", 3, "gone"}, {"0", 2, "no_node"}};
+                {"2026-02-30T12:00:00Z", 0, "bad_time"}, {"2", 77, "no_node"}, {"2", 3, "no_node"},
+                {"0", 2, "no_node"}};
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
                 send(&stage.ann, ++stage.ann.number, cases[i].at, cases[i].node);
                 peer_expect_code(&stage.ann, SCN_MESSAGE_refused, cases[i].code);
@@ -149,6 +150,63 @@ SCN_TEST(restore, of_a_subtree_takes_back_what_left_it_and_leaves_all_else)
         cr_assert_eq(scn_document_node(document, 3).parent, 2);
         cr_assert_neq(scn_document_find_uid(document, scene_uid(52)), 0);
         cr_assert_eq(scn_document_find_uid(document, scene_uid(53)), 0);
+        tear_down(&stage);
+}
+
+/* Between what is left of its siblings, by whatever it is named; ids are new. */
+SCN_TEST(restore, of_a_subtree_that_is_gone_brings_it_back_to_its_place)
+{
+        static const struct scn_node_ref refs[] = {
+                {.kind = SCN_REF_PATH, .path = {(const uint8_t *)"/two", 4}},
+                {.kind = SCN_REF_ID, .id = 4},
+                {.kind = SCN_REF_UID, .uid = {{[15] = 61}}},
+        };
+        struct stage stage;
+        struct scn_message message;
+        uint8_t bytes[ASKING_AT_BYTES];
+        set_up(&stage);
+        (void)asking_edit(&stage.ann, scene_add(1, 60, "one"));
+        (void)asking_edit(&stage.ann, scene_add(1, 61, "two"));
+        (void)asking_edit(&stage.ann, scene_add(4, 62, "in two"));
+        (void)asking_edit(&stage.ann, scene_add(1, 63, "three"));
+        const struct scn_document *document = stage.hub.server->rooms->document;
+        cr_assert_eq(scn_document_find_uid(document, scene_uid(61)), 4);
+        const struct scn_uid uid = scene_uid(61);
+        (void)asking_edit(&stage.ann, scene_remove(3));
+        for (size_t i = 0; i < sizeof refs / sizeof refs[0]; i++) {
+                (void)asking_edit(&stage.bob, scene_remove(scn_document_find_uid(document, uid)));
+                scn_message_init(&message, SCN_MESSAGE_restore);
+                message.as.restore.number = ++stage.ann.number;
+                message.as.restore.at = asking_at(bytes, "6");
+                message.as.restore.node = refs[i];
+                message.as.restore.node.uid = refs[i].kind == SCN_REF_UID ? uid : refs[i].uid;
+                peer_send(&stage.ann, &message);
+                (void)await(&stage.ann);
+                const struct scn_node_view two = scn_document_node(document, scn_document_find_uid(document, uid));
+                cr_assert_eq(two.parent, 1);
+                cr_assert_eq(two.previous, scn_document_find_uid(document, scene_uid(50)), "the one before is gone");
+                cr_assert_eq(two.next, scn_document_find_uid(document, scene_uid(63)));
+                const scn_node_id in_two = scn_document_find_uid(document, scene_uid(62));
+                cr_assert_eq(scn_document_node(document, in_two).parent, two.id);
+        }
+        tear_down(&stage);
+}
+
+SCN_TEST(restore, of_a_subtree_whose_parent_is_gone_is_refused_and_names_the_parent)
+{
+        struct stage stage;
+        set_up(&stage);
+        (void)asking_edit(&stage.ann, scene_add(2, 60, "mast"));
+        (void)asking_edit(&stage.ann, scene_add(3, 61, "lamp"));
+        (void)asking_edit(&stage.ann, scene_remove(3));
+        send(&stage.ann, ++stage.ann.number, "4", 4);
+        const struct scn_message message = peer_expect(&stage.ann, SCN_MESSAGE_refused);
+        cr_assert(scene_is_text(message.as.refused.code, "gone"), "%.*s", (int)message.as.refused.code.size,
+                (const char *)message.as.refused.code.data);
+        send(&stage.ann, ++stage.ann.number, "4", 3);
+        (void)await(&stage.ann);
+        const struct scn_document *document = stage.hub.server->rooms->document;
+        cr_assert_neq(scn_document_find_uid(document, scene_uid(61)), 0);
         tear_down(&stage);
 }
 
