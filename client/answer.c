@@ -182,6 +182,8 @@ static void take_state_member(struct scn_document_state *state, struct scn_slice
                 state->code = scn_unpack_text(value, UINT32_MAX);
         } else if (is_word(key, "rev")) {
                 state->rev = scn_unpack_uint(value, SCN_REVISION_MAX);
+        } else if (is_word(key, "deleted")) {
+                state->deleted_us = scn_unpack_uint(value, UINT64_MAX);
         } else if (is_word(key, "uid")) {
                 bytes = scn_unpack_bin(value, UINT32_MAX);
                 take_bytes(bytes, state->uid.bytes, sizeof state->uid.bytes);

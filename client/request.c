@@ -292,6 +292,15 @@ enum scn_error scn_client_document_states(struct scn_client *client, scn_answer_
         return ask(client, &message, callback, data);
 }
 
+enum scn_error scn_client_trash(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_documents);
+        message.as.documents.request = ++client->numbers;
+        message.as.documents.trash = true;
+        return ask(client, &message, callback, data);
+}
+
 enum scn_error scn_client_info(struct scn_client *client, scn_answer_fn callback, void *data)
 {
         return ask_plainly(client, SCN_MESSAGE_info, callback, data);

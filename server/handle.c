@@ -128,6 +128,7 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
 
 enum manage_action {
         MANAGE_LIST,
+        MANAGE_LIST_TRASH,
         MANAGE_CREATE,
         MANAGE_DELETE,
         MANAGE_UNDELETE,
@@ -184,7 +185,9 @@ static void look_into(const struct scn_storage *storage, struct scn_slice name, 
 static enum scn_error list_documents(struct manage_job *manage)
 {
         struct scn_storage *storage = manage->server->storage;
-        const enum scn_error error = scn_storage_list(storage, SCN_STORAGE_DOCUMENTS, &manage->list, NULL);
+        const enum scn_storage_place place =
+                manage->action == MANAGE_LIST_TRASH ? SCN_STORAGE_TRASH : SCN_STORAGE_DOCUMENTS;
+        const enum scn_error error = scn_storage_list(storage, place, &manage->list, NULL);
         if (error != SCN_OK || !manage->wants_states) {
                 return error;
         }
@@ -213,6 +216,7 @@ static void run_manage(struct scn_job *job)
         scn_journal_close(manage->journal);
         switch (manage->action) {
         case MANAGE_LIST:
+        case MANAGE_LIST_TRASH:
                 manage->error = list_documents(manage);
                 break;
         case MANAGE_CREATE:
@@ -236,6 +240,14 @@ static void pack_document(struct scn_packer *packer, const struct manage_job *ma
 {
         const struct scn_slice name = manage->list.entries[index].name;
         const struct manage_state *state = manage->states != NULL ? &manage->states[index] : NULL;
+        if (manage->action == MANAGE_LIST_TRASH) {
+                scn_pack_map(packer, 2);
+                scn_pack_cstring(packer, "doc");
+                scn_pack_text(packer, name);
+                scn_pack_cstring(packer, "deleted");
+                scn_pack_uint(packer, (uint64_t)manage->list.entries[index].deleted_us);
+                return;
+        }
         if (state == NULL) {
                 scn_pack_text(packer, name);
                 return;
@@ -281,7 +293,7 @@ static void answer_manage(struct scn_session *session, struct manage_job *manage
         struct scn_buffer body;
         scn_buffer_init(&body, SCN_MESSAGE_BYTES_MAX - 64);
         struct scn_packer packer = scn_packer_to(&body);
-        if (manage->action == MANAGE_LIST) {
+        if (manage->action == MANAGE_LIST || manage->action == MANAGE_LIST_TRASH) {
                 scn_pack_array(&packer, (uint32_t)manage->list.count);
                 for (size_t i = 0; i < manage->list.count; i++) {
                         pack_document(&packer, manage, i);
@@ -469,10 +481,12 @@ static bool on_documents(struct scn_session *session, const struct scn_message *
 {
         const struct scn_slice none = {NULL, 0};
         const struct scn_message_documents *documents = &message->as.documents;
-        if ((documents->states && session->server->has_listing) || !scn_output_claim(session->server)) {
+        const bool wants_states = documents->states && !documents->trash;
+        if ((wants_states && session->server->has_listing) || !scn_output_claim(session->server)) {
                 return false;
         }
-        submit_manage(session, documents->request, MANAGE_LIST, none, none, documents->states);
+        submit_manage(session, documents->request, documents->trash ? MANAGE_LIST_TRASH : MANAGE_LIST, none, none,
+                wants_states);
         return true;
 }
 

@@ -13,7 +13,7 @@
 
 /* clang-format off */
 const struct scn_ctl_command scn_ctl_commands[] = {
-        {"ls", "", "names of the documents", 0, 0, 0, scn_ctl_run_ls},
+        {"ls", "", "names of the documents", 0, 0, BIT(trash), scn_ctl_run_ls},
         {"create", "DOC", "make an empty document", 1, 1, 0, scn_ctl_run_create},
         {"delete", "DOC", "put a document into the trash, where it stays for 30 days", 1, 1, 0, scn_ctl_run_delete},
         {"undelete", "DOC", "take it out of the trash", 1, 1, 0, scn_ctl_run_undelete},

@@ -43,6 +43,7 @@ enum scn_ctl_exit {
         X(since, "REV", "begin with what changed since this revision")                                                 \
         X(durable, NULL, "only what cannot be lost any more")                                                          \
         X(force, NULL, "also where others have built on it")                                                           \
+        X(trash, NULL, "those that were deleted, and when")                                                            \
         X(dry_run, NULL, "only say what it would do")                                                                  \
         X(node, "NODE", "only what concerns this node")                                                                \
         X(author, "NAME", "only what this author did")                                                                 \

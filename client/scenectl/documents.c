@@ -30,13 +30,37 @@ static void on_documents(struct scn_client *client, const struct scn_answer *ans
         scn_ctl_on_done(client, answer, data);
 }
 
+static void on_trash(struct scn_client *client, const struct scn_answer *answer, void *data)
+{
+        struct scn_ctl *ctl = data;
+        struct scn_document_state state;
+        size_t at = 0;
+        while (answer->failure == NULL && scn_answer_document_state(answer, &at, &state)) {
+                if (ctl->is_json) {
+                        scn_ctl_begin_line(ctl);
+                        scn_ctl_key(ctl, "doc");
+                        scn_json_put_text(&ctl->json, state.name);
+                        scn_ctl_key(ctl, "deleted_us");
+                        scn_json_put_uint(&ctl->json, state.deleted_us);
+                        scn_ctl_end_line(ctl);
+                } else {
+                        scn_ctl_print_text(state.name);
+                        scn_ctl_print("  deleted ");
+                        scn_ctl_print_time(state.deleted_us);
+                        scn_ctl_print("\n");
+                }
+        }
+        scn_ctl_on_done(client, answer, data);
+}
+
 int scn_ctl_run_ls(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
-        (void)arguments;
+        const bool is_of_trash = arguments->options[SCN_CTL_OPTION_trash] != NULL;
         if (!scn_ctl_open(ctl, NULL)) {
                 return ctl->code;
         }
-        const enum scn_error error = scn_client_documents(ctl->client, on_documents, ctl);
+        const enum scn_error error = is_of_trash ? scn_client_trash(ctl->client, on_trash, ctl)
+                                                 : scn_client_documents(ctl->client, on_documents, ctl);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }
 

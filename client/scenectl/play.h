@@ -10,8 +10,8 @@
 
 struct scn_play;
 
-/* `target`: "DOC" on the same server, or "ADDRESS/DOC"; made if it is not there. `document` is what is replayed, and may
- * not be the same. NULL: that failed and was printed. */
+/* `target`: "DOC" on the same server, or "ADDRESS/DOC"; made if it is not there, and not `document`, which is what is
+ * replayed. NULL: that failed and was printed. */
 struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *document, const char *target);
 /* Hands in what one event tells, as one edit, and waits while too many are under way. */
 void scn_play_event(struct scn_play *play, const struct scn_view *view, const struct scn_view_event *event);

@@ -105,7 +105,8 @@
 
 #define SCN_FIELDS_OF_documents(F, m)                                                                                  \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
-        F(m, BOOL, states, O, "not the names alone, but what state each is in")
+        F(m, BOOL, states, O, "not the names alone, but what state each is in")                                        \
+        F(m, BOOL, trash, O, "those that were deleted, and when")
 
 #define SCN_FIELDS_OF_manage(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answer")                                                             \

@@ -535,6 +535,8 @@ SCN_API SCN_NODISCARD enum scn_error scn_client_documents(
 /* The same with what state each is in, which scn_answer_document_state() reads. */
 SCN_API SCN_NODISCARD enum scn_error scn_client_document_states(
         struct scn_client *client, scn_answer_fn callback, void *data);
+/* Of the documents that were deleted, of which scn_answer_document_state() reads the name and the time. */
+SCN_API SCN_NODISCARD enum scn_error scn_client_trash(struct scn_client *client, scn_answer_fn callback, void *data);
 /* action: "create", "delete", "undelete", "rename" (to: the new name, else NULL). */
 SCN_API SCN_NODISCARD enum scn_error scn_client_manage(struct scn_client *client, const char *action,
         const char *document, const char *to, scn_answer_fn callback, void *data);
@@ -618,6 +620,7 @@ struct scn_document_state {
         struct scn_uid uid;
         scn_revision rev;
         uint8_t epoch[8];
+        uint64_t deleted_us; /* when, since 1970, UTC; 0: it was not */
 };
 SCN_API bool scn_answer_document_state(
         const struct scn_answer *answer, size_t *at, struct scn_document_state *state_out);

@@ -119,8 +119,11 @@ SCN_TEST_WITH(scenectl, manages_documents, .timeout = 60)
         expect(run(&stage, 0, "ls", NULL), "b\nc\n");
         (void)run(&stage, 0, "delete", "b", NULL);
         expect(run(&stage, 0, "ls", "--json", NULL), "{\"doc\":\"c\"}\n");
+        expect_part(run(&stage, 0, "ls", "--trash", NULL), "b  deleted 2");
+        expect_part(run(&stage, 0, "ls", "--trash", "--json", NULL), "{\"doc\":\"b\",\"deleted_us\":1");
         (void)run(&stage, 0, "undelete", "b", NULL);
         expect(run(&stage, 0, "ls", NULL), "b\nc\n");
+        expect(run(&stage, 0, "ls", "--trash", NULL), "");
         expect_part(run(&stage, 0, "info", "b", "--json", NULL), "{\"doc\":\"b\",\"rev\":0,\"durable\":0,\"epoch\":\"");
         expect_part(run(&stage, 0, "who", "--json", NULL), "\"author\":\"ann\"");
         expect_part(run(&stage, 1, "kick", "12345", NULL), "no_session");

@@ -387,6 +387,10 @@ SCN_TEST(golden, questions)
         message.as.documents.request = 25;
         message.as.documents.states = true;
         expect_message("documents/states", &message);
+        message = make(SCN_MESSAGE_documents);
+        message.as.documents.request = 26;
+        message.as.documents.trash = true;
+        expect_message("documents/trash", &message);
         message = make(SCN_MESSAGE_adopt);
         message.as.adopt.request = 24;
         message.as.adopt.document = scene_text("rescue");
