@@ -483,7 +483,9 @@ static void restart_daemon(struct stage *stage)
 {
         const char *arguments[] = {"--listen", "unix:socket", "--data", "data", NULL};
         cr_assert_eq(scn_daemon_stop(&stage->daemon), 0);
+        (void)truncate(stage->daemon.log_path, 0);
         scn_daemon_start(&stage->daemon, &(struct scn_daemon_options){.program = "scened", .arguments = arguments});
+        scn_daemon_wait_for_log(&stage->daemon, "listening on unix:socket");
 }
 
 /* A server that is started anew has no locks. */
