@@ -51,14 +51,17 @@ enum scn_error scn_server_check_reserve(const struct scn_server *server, struct 
         return SCN_E_STORAGE_FULL;
 }
 
-static void log_set_aside(const struct scn_server *server)
+static void log_strange_wals(const struct scn_server *server)
 {
         uint32_t count;
-        const char *first = scn_storage_set_aside(server->storage, &count);
+        const char *first = scn_storage_strange_wals(server->storage, &count);
         if (count > 0) {
                 scn_server_log(server, SCN_LOG_WARNING,
-                        "%s%s: the write-ahead file beside it was written for a later state of it; it is kept as %s-left",
-                        first, count > 1 ? ", and others" : "", first);
+                        "%s: the write-ahead file beside it needs a longer file than this one, and is kept as %s-left",
+                        first, first);
+        }
+        if (count > 1) {
+                scn_server_log(server, SCN_LOG_WARNING, "so it is with %u more documents", count - 1);
         }
 }
 
@@ -84,7 +87,7 @@ enum scn_error scn_server_create(
                 scn_free(server);
                 return error;
         }
-        log_set_aside(server);
+        log_strange_wals(server);
         scn_storage_keep_free(server->storage, options->reserve_bytes);
         scn_server_look_at_disk(server);
         atomic_init(&server->is_giving_up, false);

@@ -152,7 +152,7 @@ static void refuse_unread(
 {
         const struct scn_refusal refusal = {.op = fault->op, .field = fault->field};
         char text[128];
-        if (fault->entry == NULL || fault->field < SCN_FIELD_COUNT) {
+        if (fault->entry == NULL || fault->field < SCN_FIELD_COUNT || error == SCN_E_NO_MEMORY) {
                 scn_batch_add_refused(batch, taken, error, &refusal);
                 return;
         }

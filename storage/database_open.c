@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 5000u
 #define BUSY_PAUSE_FIRST_US 100u
@@ -119,22 +118,6 @@ static bool has_wal(const struct scn_database *database)
         scn_database_name_beside(database->path, "-wal", path);
         scn_guard_see_wal(path, &wal);
         return wal.bytes > 0;
-}
-
-static bool has_strange_wal(const struct scn_database *database)
-{
-        char path[SCN_DATABASE_PATH_BYTES];
-        struct scn_guard_file main;
-
-        scn_database_name_beside(database->path, "-wal", path);
-        const int fd =
-                open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* unlike on the file itself, no locks are on it */
-        if (fd < 0)
-                return false;
-        const uint64_t least = scn_wal_file_bytes_min(fd);
-        close(fd);
-        scn_guard_see(database->path, &main);
-        return main.bytes < least;
 }
 
 /* "file:…?immutable=1": SQLite then neither locks nor looks for a write-ahead file. */
@@ -353,9 +336,9 @@ enum scn_error scn_database_open(struct scn_database *database, const char *path
         if (error == SCN_OK && !may_create && database->main.bytes == 0 && has_wal(database))
                 error = scn_fault_set(fault, SCN_E_CORRUPT, 0, 0, "%s: is empty, and has a write-ahead file",
                         scn_database_name(database));
-        if (error == SCN_OK && kind == SCN_DATABASE_READ_FOREIGN && has_strange_wal(database))
+        if (error == SCN_OK && kind == SCN_DATABASE_READ_FOREIGN && scn_wal_is_strange(AT_FDCWD, database->path))
                 error = scn_fault_set(fault, SCN_E_CORRUPT, 0, 0,
-                        "%s: the write-ahead file beside it was written for a later state of it",
+                        "%s: the write-ahead file beside it needs a longer file than this one",
                         scn_database_name(database));
         if (error == SCN_OK)
                 error = open_file(database, kind, may_create, fault);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 SCN_STATIC_ASSERT(SCN_STORAGE_PATH_SIZE >= PATH_MAX, "realpath() needs so much room");
+SCN_STATIC_ASSERT(sizeof((struct scn_storage *)NULL)->strange > NAME_MAX, "any file's name");
 
 /* More than any directory we could list in a sensible time. */
 #define ENTRIES_MAX ((size_t)1 << 22)
@@ -88,47 +89,36 @@ static enum scn_error finish_replacing(const struct scn_storage *storage, struct
         return error;
 }
 
-/* Whether a file in the directory is a write-ahead file that was written for another state of its document. */
-static bool is_strange_wal(const struct scn_storage *storage, const char *wal, const char *document)
-{
-        struct stat status;
-        const int fd = openat(storage->directory_fd, wal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-
-        if (fd < 0)
-                return false;
-        const uint64_t least = scn_wal_file_bytes_min(fd);
-        close(fd);
-        return fstatat(storage->directory_fd, document, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-                (uint64_t)status.st_size < least;
-}
-
 /* What somebody has put an older copy beside while nobody had the directory. As long as SQLite has not seen it, it can
  * be taken away. */
-static void set_strange_wals_aside(struct scn_storage *storage)
+static enum scn_error set_strange_wals_aside(struct scn_storage *storage, struct scn_storage_fault *fault)
 {
-        static const char ending[] = SCN_STORAGE_SUFFIX "-wal";
-        char path[SCN_STORAGE_PATH_SIZE], document[NAME_MAX + 1];
+        char path[SCN_STORAGE_PATH_SIZE];
         DIR *stream = open_stream(storage->directory_fd);
+        struct scn_storage_name name;
         struct dirent *entry;
+        enum scn_error error = SCN_OK;
 
         if (stream == NULL)
-                return;
-        while ((entry = readdir(stream)) != NULL) {
-                const size_t size = strlen(entry->d_name);
-                if (size < sizeof ending || strcmp(entry->d_name + size - (sizeof ending - 1), ending) != 0)
+                return SCN_OK;
+        while (error == SCN_OK && (entry = readdir(stream)) != NULL) {
+                if (!scn_storage_name_from_file(entry->d_name, SCN_STORAGE_DOCUMENTS, &name) ||
+                        !scn_wal_is_strange(storage->directory_fd, entry->d_name) ||
+                        !scn_storage_path_of(storage, entry->d_name, path))
                         continue;
-                snprintf(document, sizeof document, "%.*s", (int)(size - strlen("-wal")), entry->d_name);
-                if (is_strange_wal(storage, entry->d_name, document) && scn_storage_path_of(storage, document, path) &&
-                        scn_database_set_wal_aside(path) && storage->set_aside_count++ == 0)
-                        snprintf(storage->set_aside, sizeof storage->set_aside, "%s", document);
+                if (!scn_database_set_wal_aside(path))
+                        error = scn_fault_set_errno(fault, errno, "set aside the write-ahead file of", entry->d_name);
+                else if (storage->strange_count++ == 0)
+                        snprintf(storage->strange, sizeof storage->strange, "%s", entry->d_name);
         }
         closedir(stream);
+        return error;
 }
 
-const char *scn_storage_set_aside(const struct scn_storage *storage, uint32_t *count_out)
+const char *scn_storage_strange_wals(const struct scn_storage *storage, uint32_t *count_out)
 {
-        *count_out = storage->set_aside_count;
-        return storage->set_aside;
+        *count_out = storage->strange_count;
+        return storage->strange;
 }
 
 /* Nothing is made inside before the lock is ours: whoever is refused has changed nothing. */
@@ -148,10 +138,8 @@ static enum scn_error open_locked(struct scn_storage *storage, struct scn_storag
         if (fsync(storage->directory_fd) < 0)
                 return scn_fault_set_errno(fault, errno, "sync the directory", storage->path);
         remove_drafts(storage);
-        const enum scn_error replaced = finish_replacing(storage, fault);
-        if (replaced == SCN_OK)
-                set_strange_wals_aside(storage);
-        return replaced;
+        error = finish_replacing(storage, fault);
+        return error == SCN_OK ? set_strange_wals_aside(storage, fault) : error;
 }
 
 /* A directory that was just made is there after a loss of power only if the one around it has been synced. Whether an

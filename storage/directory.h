@@ -22,8 +22,8 @@ struct scn_storage {
         uint64_t keep_free;               /* bytes, beside what is promised */
         atomic_uint_fast64_t *promised;   /* owned: bytes, to files that are being written */
         char path[SCN_STORAGE_PATH_SIZE]; /* absolute, without symbolic links */
-        uint32_t set_aside_count;         /* write-ahead files, when the directory was opened ... */
-        char set_aside[256];              /* ... and the file of the first one's document */
+        uint32_t strange_count;           /* write-ahead files that were set aside when the directory was opened ... */
+        char strange[256];                /* ... and the file of the first one's document */
 };
 
 /* Puts the path of a file in the directory together; false if it is too long. */

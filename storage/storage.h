@@ -53,10 +53,10 @@ struct scn_storage;
  * Errors: SCN_E_IN_USE, also for a second handle within this process, with fault->holder_pid. */
 SCN_NODISCARD enum scn_error scn_storage_open(
         const char *path, struct scn_storage **storage_out, struct scn_storage_fault *fault);
-/* How many write-ahead files it found then that a process had left and that do not belong to the documents beside them,
- * because somebody has put older copies there; each is kept as NAME.scene-left. Returns the file name of the first of
- * these documents, borrowed. */
-const char *scn_storage_set_aside(const struct scn_storage *storage, uint32_t *count_out);
+/* How many write-ahead files it found then that a process had left and that need longer files than the documents
+ * beside them, because somebody has put older copies there: each is kept as NAME.scene-left. Returns the file name of
+ * the first of these documents, borrowed. */
+const char *scn_storage_strange_wals(const struct scn_storage *storage, uint32_t *count_out);
 /* All journals must be closed before. NULL is allowed. */
 void scn_storage_close(struct scn_storage *storage);
 

@@ -37,7 +37,8 @@ static const char *const key_names[] = {
 #undef X
 };
 
-#define KEYS (sizeof key_names / sizeof key_names[0])
+#undef OP_KEYS
+#define KEY_COUNT (sizeof key_names / sizeof key_names[0])
 
 void scn_ops_reset(struct scn_ops *ops)
 {
@@ -179,7 +180,7 @@ static void decode_op(
                 fault->entry = NULL;
                 const uint64_t key = scn_unpack_uint(unpacker, UINT32_MAX);
                 const uint64_t bit = key < 64 ? UINT64_C(1) << key : 0;
-                fault->entry = unpacker->error == SCN_OK && key < KEYS ? key_names[key] : NULL;
+                fault->entry = unpacker->error == SCN_OK && key < KEY_COUNT ? key_names[key] : NULL;
                 if ((seen & bit) != 0) {
                         fail(unpacker, SCN_E_BAD_OP);
                 }

@@ -409,7 +409,7 @@ void scn_adoption_destroy(struct scn_adoption *adoption)
 }
 
 /* Nobody puts a file beside another here while the server is down but whole. */
-const char *scn_storage_set_aside(const struct scn_storage *storage, uint32_t *count_out)
+const char *scn_storage_strange_wals(const struct scn_storage *storage, uint32_t *count_out)
 {
         (void)storage;
         *count_out = 0;
