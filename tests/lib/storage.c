@@ -236,6 +236,18 @@ scn_revision scn_test_count(struct scn_journal *journal, const struct scn_test_s
 
 /* ------------------------------------------------------- past the storage */
 
+void scn_test_copy(struct scn_journal *journal, const char *path)
+{
+        struct scn_backup *backup;
+        uint64_t left = UINT64_MAX;
+
+        SCN_TEST_OK(scn_backup_create(journal, path, &backup, NULL));
+        while (left != 0)
+                SCN_TEST_OK(scn_backup_step(backup, UINT32_MAX, &left, NULL));
+        SCN_TEST_OK(scn_backup_finish(backup, NULL));
+        scn_backup_destroy(backup);
+}
+
 int64_t scn_test_sql(const char *path, const char *sql)
 {
         sqlite3 *handle;

@@ -65,6 +65,9 @@ enum scn_error scn_test_append(struct scn_journal *journal, scn_revision first, 
  * one is not what it must be. */
 scn_revision scn_test_count(struct scn_journal *journal, const struct scn_test_shape *shape);
 
+/* Makes a backup at once. */
+void scn_test_copy(struct scn_journal *journal, const char *path);
+
 /* Runs SQL on a file, past the storage; the first column of the first row as an integer (0 = none). */
 int64_t scn_test_sql(const char *path, const char *sql);
 

@@ -18,18 +18,6 @@ static const struct scn_test_shape small = SCN_TEST_SHAPE_SMALL;
 
 /* ------------------------------------------------- files that lose their names */
 
-static void copy_island(struct scn_journal *journal, const char *copy)
-{
-        struct scn_backup *backup;
-        uint64_t left = UINT64_MAX;
-
-        SCN_TEST_OK(scn_backup_create(journal, copy, &backup, NULL));
-        while (left != 0)
-                SCN_TEST_OK(scn_backup_step(backup, UINT32_MAX, &left, NULL));
-        SCN_TEST_OK(scn_backup_finish(backup, NULL));
-        scn_backup_destroy(backup);
-}
-
 static void expect_no_more(struct scn_journal *journal, scn_revision next, const char *what)
 {
         struct scn_storage_fault fault = {0};
@@ -53,7 +41,7 @@ SCN_TEST(guard, stores_nothing_in_a_file_that_was_replaced)
         snprintf(wal, sizeof wal, "%s-wal", path);
         struct scn_journal *journal = scn_test_create_island(&test);
         SCN_TEST_OK(scn_test_append(journal, 1, 10, &small, NULL));
-        copy_island(journal, copy);
+        scn_test_copy(journal, copy);
         SCN_TEST_OK(scn_test_append(journal, 11, 5, &small, NULL));
         cr_assert_eq(rename(copy, path), 0);
         expect_no_more(journal, 16, "another program has replaced");
@@ -125,7 +113,7 @@ static void init(struct island *island, bool is_moved)
         snprintf(island->wal, sizeof island->wal, "%s-wal", island->path);
         island->journal = scn_test_create_island(&island->test);
         SCN_TEST_OK(scn_test_append(island->journal, 1, 10, &small, NULL));
-        copy_island(island->journal, island->copy);
+        scn_test_copy(island->journal, island->copy);
         if (is_moved) {
                 scn_journal_close(island->journal);
                 SCN_TEST_OK(scn_journal_open(

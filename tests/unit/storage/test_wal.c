@@ -36,18 +36,6 @@ static void run(const char *command, const char *from, const char *to)
         cr_assert_eq(system(line), 0, "%s", line);
 }
 
-static void copy_island(struct scn_journal *journal, const char *copy)
-{
-        struct scn_backup *backup;
-        uint64_t bytes_left = UINT64_MAX;
-
-        SCN_TEST_OK(scn_backup_create(journal, copy, &backup, NULL));
-        while (bytes_left != 0)
-                SCN_TEST_OK(scn_backup_step(backup, UINT32_MAX, &bytes_left, NULL));
-        SCN_TEST_OK(scn_backup_finish(backup, NULL));
-        scn_backup_destroy(backup);
-}
-
 /* A commit for each revision; after moved_at all of it is in the file itself, and no write-ahead file is left. 0: never
  * before the end. */
 static void leave(struct ruin *ruin, scn_revision moved_at, scn_revision last)
@@ -66,7 +54,7 @@ static void leave(struct ruin *ruin, scn_revision moved_at, scn_revision last)
         for (scn_revision revision = 1; revision <= last; revision++) {
                 SCN_TEST_OK(scn_test_append(journal, revision, 1, &small, NULL));
                 if (revision == COPIED)
-                        copy_island(journal, ruin->copy);
+                        scn_test_copy(journal, ruin->copy);
                 if (revision == moved_at) {
                         scn_journal_close(journal);
                         journal = scn_test_open_island(&ruin->test, SCN_JOURNAL_WRITE);
