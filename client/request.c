@@ -283,22 +283,25 @@ enum scn_error scn_client_documents(struct scn_client *client, scn_answer_fn cal
         return ask_plainly(client, SCN_MESSAGE_documents, callback, data);
 }
 
-enum scn_error scn_client_document_states(struct scn_client *client, scn_answer_fn callback, void *data)
+static enum scn_error ask_documents(
+        struct scn_client *client, bool wants_states, bool is_of_trash, scn_answer_fn callback, void *data)
 {
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_documents);
         message.as.documents.request = ++client->numbers;
-        message.as.documents.states = true;
+        message.as.documents.states = wants_states;
+        message.as.documents.trash = is_of_trash;
         return ask(client, &message, callback, data);
+}
+
+enum scn_error scn_client_document_states(struct scn_client *client, scn_answer_fn callback, void *data)
+{
+        return ask_documents(client, true, false, callback, data);
 }
 
 enum scn_error scn_client_trash(struct scn_client *client, scn_answer_fn callback, void *data)
 {
-        struct scn_message message;
-        scn_message_init(&message, SCN_MESSAGE_documents);
-        message.as.documents.request = ++client->numbers;
-        message.as.documents.trash = true;
-        return ask(client, &message, callback, data);
+        return ask_documents(client, false, true, callback, data);
 }
 
 enum scn_error scn_client_info(struct scn_client *client, scn_answer_fn callback, void *data)

@@ -12,11 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first two are not answered; what is wrong with them is said all the same. */
-static void fail(struct scn_session *session, const char *what, enum scn_error error)
-{
-        scn_session_fail_field(session, SCN_ABSENT, error, what);
-}
+/* What is wrong with the first two, which are not answered, is said all the same. */
 
 /* --- presence --- */
 
@@ -40,7 +36,7 @@ void scn_handle_presence(struct scn_session *session, const struct scn_message_p
                 scn_session_fail_limit(
                         session, SCN_ABSENT, error, "presence_bytes_max", (uint64_t)SCN_LIVE_presence_bytes_max);
         } else if (error != SCN_OK) {
-                fail(session, "presence", error);
+                scn_session_fail_field(session, SCN_ABSENT, error, "presence");
         }
 }
 
@@ -157,7 +153,7 @@ void scn_handle_preview(struct scn_session *session, const struct scn_message_pr
         }
         scn_free(wishes);
         if (error != SCN_OK) {
-                fail(session, "preview", error);
+                scn_session_fail_field(session, SCN_ABSENT, error, "preview");
         }
 }
 

@@ -35,8 +35,7 @@ struct restore_job {
         uint64_t session;
         struct scn_slice name; /* owned, like at */
         struct scn_slice at;
-        struct scn_uid node;        /* none: the whole document, or ... */
-        struct scn_node_ref absent; /* ... what leads to no node now; its path is owned */
+        struct scn_node_ref node; /* by uid, or, if it is not there now, as it was said, with a path that is owned */
         struct scn_document_options options;
         struct scn_restore *restore; /* owned while the job is under way */
         struct scn_storage_fault fault;
@@ -69,30 +68,21 @@ static enum scn_error make(
         return scn_document_at(journal, &job->options, revision, document_out, &job->damaged, &job->fault);
 }
 
-/* What is restored; none: it was not there. */
-static struct scn_uid find_top(const struct restore_job *job, const struct scn_document *present)
-{
-        const struct scn_document *past = job->restore->past;
-        scn_node_id id = 0;
-        if (job->restore->is_whole) {
-                return scn_document_node(present, scn_document_root(present)).uid;
-        }
-        if (job->absent.kind == SCN_REF_NONE) {
-                return scn_document_find_uid(past, job->node) == 0 ? (struct scn_uid){{0}} : job->node;
-        }
-        return scn_document_find(past, &job->absent, &id) == SCN_OK ? scn_document_node(past, id).uid
-                                                                    : (struct scn_uid){{0}};
-}
-
 static enum scn_error plan(struct restore_job *job, const struct scn_document *present)
 {
         struct scn_restore *restore = job->restore;
-        const struct scn_restore_plan plan = {.past = restore->past, .present = present, .top = find_top(job, present)};
-        if (scn_uid_is_none(plan.top)) {
+        struct scn_restore_plan plan = {.past = restore->past, .present = present};
+        scn_node_id top = scn_document_root(restore->past);
+        const enum scn_error error = restore->is_whole ? SCN_OK : scn_document_find(restore->past, &job->node, &top);
+        if (error == SCN_E_NO_NODE || error == SCN_E_GONE) {
                 (void)snprintf(job->fault.text, sizeof job->fault.text, "it was not there at revision %llu",
                         (unsigned long long)restore->at);
                 return SCN_E_NO_NODE;
         }
+        if (error != SCN_OK) {
+                return error;
+        }
+        plan.top = scn_document_node(restore->past, top).uid;
         return scn_restore_plan(&plan, &restore->ops);
 }
 
@@ -133,7 +123,7 @@ static void destroy_job(struct restore_job *job)
         scn_restore_destroy(job->restore);
         scn_free((void *)job->name.data);
         scn_free((void *)job->at.data);
-        scn_free((void *)job->absent.path.data);
+        scn_free((void *)job->node.path.data);
         scn_free(job);
 }
 
@@ -163,8 +153,9 @@ static void done_restore(struct scn_job *base)
         }
 }
 
-/* Takes the session's restore along. node none: it is not there now. False: out of memory; it has stayed. */
-static bool submit(struct scn_session *session, const struct scn_message_restore *message, struct scn_uid node)
+/* Takes the session's restore along. False: out of memory; it has stayed. */
+static bool submit(
+        struct scn_session *session, const struct scn_message_restore *message, const struct scn_node_ref *node)
 {
         struct scn_server *server = session->server;
         struct scn_restore *restore = session->restore;
@@ -172,10 +163,10 @@ static bool submit(struct scn_session *session, const struct scn_message_restore
         if (job == NULL) {
                 return false;
         }
-        job->absent = scn_uid_is_none(node) ? message->node : (struct scn_node_ref){.kind = SCN_REF_NONE};
-        job->absent.path = (struct scn_slice){NULL, 0};
+        job->node = *node;
+        job->node.path = (struct scn_slice){NULL, 0};
         if (!scn_slice_copy(session->room->name, &job->name) || !scn_slice_copy(message->at, &job->at) ||
-                (job->absent.kind == SCN_REF_PATH && !scn_slice_copy(message->node.path, &job->absent.path))) {
+                (node->kind == SCN_REF_PATH && !scn_slice_copy(node->path, &job->node.path))) {
                 destroy_job(job);
                 return false;
         }
@@ -184,7 +175,6 @@ static bool submit(struct scn_session *session, const struct scn_message_restore
         job->job = (struct scn_job){.run = run_restore, .done = done_restore};
         job->server = server;
         job->session = session->number;
-        job->node = node;
         job->options =
                 (struct scn_document_options){.limits = server->options.limits, .random = scn_document_no_random};
         job->restore = restore;
@@ -219,19 +209,19 @@ static enum scn_restore_state refuse(struct scn_session *session, enum scn_error
         return SCN_RESTORE_REFUSED;
 }
 
-/* None: all, or it is not there now. Whether it was there then the worker sees. */
+/* By uid, if it is there now; whether it was there then the worker sees. */
 static enum scn_error find_node(
-        const struct scn_session *session, const struct scn_message_restore *message, struct scn_uid *node_out)
+        const struct scn_session *session, const struct scn_message_restore *message, struct scn_node_ref *node_out)
 {
         const struct scn_document *document = session->room->document;
         scn_node_id id;
-        *node_out = (struct scn_uid){{0}};
+        *node_out = message->node;
         if (message->node.kind == SCN_REF_NONE) {
                 return SCN_OK;
         }
         const enum scn_error error = scn_document_find(document, &message->node, &id);
         if (error == SCN_OK) {
-                *node_out = scn_document_node(document, id).uid;
+                *node_out = (struct scn_node_ref){.kind = SCN_REF_UID, .uid = scn_document_node(document, id).uid};
         }
         return error == SCN_E_NO_NODE || error == SCN_E_GONE ? SCN_OK : error;
 }
@@ -251,7 +241,7 @@ enum scn_restore_state scn_restore_prepare(struct scn_session *session, const st
         struct scn_said *said, const char **text_out, enum scn_error *error_out)
 {
         const struct scn_room *room = session->room;
-        struct scn_uid node;
+        struct scn_node_ref node;
         /* What this connection has sent before must be durable, and what is restored over too. */
         if (session->answers_due > 0 || scn_document_revision(room->document) != room->durable) {
                 return SCN_RESTORE_WAITS;
@@ -271,7 +261,7 @@ enum scn_restore_state scn_restore_prepare(struct scn_session *session, const st
         if (error == SCN_OK && session->restore == NULL && !begin(session, message->node.kind == SCN_REF_NONE)) {
                 error = SCN_E_NO_MEMORY;
         }
-        if (error == SCN_OK && !submit(session, message, node)) {
+        if (error == SCN_OK && !submit(session, message, &node)) {
                 error = SCN_E_NO_MEMORY;
         }
         if (error == SCN_OK) {

@@ -217,6 +217,9 @@ void scn_ctl_print_uid(struct scn_uid uid);
 void scn_ctl_print_floats(const char *name, const float *floats, uint32_t count);
 /* The same map, a member a line, or, with a separator, in one. */
 void scn_ctl_print_members(struct scn_slice map, const char *separator);
+struct scn_unpacker;
+/* The unpacker at the member of this name. False: the map has none, or is none. */
+bool scn_ctl_find_member(struct scn_slice map, const char *name, struct scn_unpacker *unpacker_out);
 /* ... without the member of this name, which is told otherwise. */
 void scn_ctl_print_members_but(struct scn_slice map, const char *separator, const char *but);
 /* Seconds since 1970 in microseconds, as a date. */

@@ -6,24 +6,17 @@
 #include "client/scenectl/ctl.h"
 #include "protocol/wire/pack.h"
 
-#include <string.h>
-
 /* The revision that is answered is of the document that it was made of: the new one is at its own first. */
 static void print_fork(struct scn_slice body)
 {
-        struct scn_unpacker unpacker = scn_unpacker_from(body);
-        for (uint32_t left = scn_unpack_map(&unpacker); left > 0 && unpacker.error == SCN_OK; left--) {
-                const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
-                if (key.size == 3 && memcmp(key.data, "rev", 3) == 0) {
-                        const uint64_t revision = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
-                        scn_ctl_print("made of revision %llu\n", (unsigned long long)revision);
-                } else if (key.size == 3 && memcmp(key.data, "doc", 3) == 0) {
-                        scn_ctl_print("doc: ");
-                        scn_ctl_print_text(scn_unpack_text(&unpacker, UINT32_MAX));
-                        scn_ctl_print(", ");
-                } else {
-                        (void)scn_unpack_raw(&unpacker);
-                }
+        struct scn_unpacker unpacker;
+        if (scn_ctl_find_member(body, "doc", &unpacker)) {
+                scn_ctl_print("doc: ");
+                scn_ctl_print_text(scn_unpack_text(&unpacker, UINT32_MAX));
+        }
+        if (scn_ctl_find_member(body, "rev", &unpacker)) {
+                scn_ctl_print(
+                        ", made of revision %llu\n", (unsigned long long)scn_unpack_uint(&unpacker, SCN_REVISION_MAX));
         }
 }
 

@@ -43,36 +43,20 @@ static bool is_key(struct scn_slice key, const char *word)
         return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
 }
 
-/* The unpacker at a member of what an undo or redo says it did. False: it has none of this name. */
-static bool find_member(struct scn_slice summary, const char *word, struct scn_unpacker *unpacker_out)
-{
-        *unpacker_out = scn_unpacker_from(summary);
-        for (uint32_t left = summary.data == NULL ? 0 : scn_unpack_map(unpacker_out); left > 0; left--) {
-                const struct scn_slice key = scn_unpack_text(unpacker_out, UINT32_MAX);
-                if (is_key(key, word)) {
-                        return true;
-                }
-                (void)scn_unpack_raw(unpacker_out);
-                if (unpacker_out->error != SCN_OK) {
-                        return false;
-                }
-        }
-        return false;
-}
-
 /* How many steps an undo or redo took. */
 static uint32_t count_steps(struct scn_slice summary)
 {
         struct scn_unpacker unpacker;
-        return find_member(summary, "steps", &unpacker) ? scn_unpack_array(&unpacker) : 0;
+        return scn_ctl_find_member(summary, "steps", &unpacker) ? scn_unpack_array(&unpacker) : 0;
 }
 
 /* What the server would do, and at which revision it has looked. */
 static void print_dry(const struct scn_result *result)
 {
         struct scn_unpacker unpacker;
-        const uint64_t count =
-                find_member(result->summary, "applied", &unpacker) ? scn_unpack_uint(&unpacker, SCN_REVISION_MAX) : 0;
+        const uint64_t count = scn_ctl_find_member(result->summary, "applied", &unpacker)
+                ? scn_unpack_uint(&unpacker, SCN_REVISION_MAX)
+                : 0;
         if (count == 0) {
                 scn_ctl_print("would change nothing");
         } else {

@@ -314,6 +314,27 @@ static void print_hex(struct scn_slice bytes)
         }
 }
 
+static bool is_named(struct scn_slice key, const char *name)
+{
+        return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
+}
+
+bool scn_ctl_find_member(struct scn_slice map, const char *name, struct scn_unpacker *unpacker_out)
+{
+        *unpacker_out = scn_unpacker_from(map);
+        for (uint32_t left = map.data == NULL ? 0 : scn_unpack_map(unpacker_out); left > 0; left--) {
+                const struct scn_slice key = scn_unpack_text(unpacker_out, UINT32_MAX);
+                if (unpacker_out->error == SCN_OK && is_named(key, name)) {
+                        return true;
+                }
+                (void)scn_unpack_raw(unpacker_out);
+                if (unpacker_out->error != SCN_OK) {
+                        return false;
+                }
+        }
+        return false;
+}
+
 /* Each value as JSON says it, digests and texts without quotation marks and times as dates. */
 void scn_ctl_print_members(struct scn_slice map, const char *separator)
 {
@@ -332,7 +353,7 @@ void scn_ctl_print_members_but(struct scn_slice map, const char *separator, cons
                 if (unpacker.error != SCN_OK) {
                         return;
                 }
-                if (but != NULL && key.size == strlen(but) && memcmp(key.data, but, key.size) == 0) {
+                if (but != NULL && is_named(key, but)) {
                         continue;
                 }
                 (void)fputs(between, stdout);

@@ -28,14 +28,13 @@ static bool is_source(const struct scn_ctl *ctl, const char *document, const cha
 
 struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *document, const char *target)
 {
-        struct scn_play *play = scn_alloc_zero(1, sizeof *play);
-        const char *slash = strrchr(target, '/');
-        const size_t size = slash != NULL ? (size_t)(slash - target) : 0;
         if (is_source(ctl, document, target)) {
-                scn_free(play);
                 (void)scn_ctl_misuse(ctl, "--into: '%s' is what is replayed", target);
                 return NULL;
         }
+        struct scn_play *play = scn_alloc_zero(1, sizeof *play);
+        const char *slash = strrchr(target, '/');
+        const size_t size = slash != NULL ? (size_t)(slash - target) : 0;
         if (play == NULL || size >= sizeof play->server) {
                 scn_free(play);
                 (void)scn_ctl_misuse(ctl, "--into: '%s' is no ADDRESS/DOC", target);

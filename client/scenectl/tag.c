@@ -46,35 +46,29 @@ struct tagging {
         scn_revision was; /* where it stood before; SCN_ABSENT: nowhere */
 };
 
-static bool is_text(struct scn_slice text, const char *word)
+/* Of a tag's map; SCN_ABSENT: it says none. */
+static scn_revision revision_of(struct scn_slice map)
 {
-        return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
+        struct scn_unpacker unpacker;
+        const bool has_revision = scn_ctl_find_member(map, "rev", &unpacker);
+        const scn_revision revision = has_revision ? scn_unpack_uint(&unpacker, SCN_REVISION_MAX) : SCN_ABSENT;
+        return unpacker.error == SCN_OK ? revision : SCN_ABSENT;
 }
 
-/* Of a tag's map: its revision, if it has this name; else SCN_ABSENT. */
-static scn_revision revision_of(struct scn_slice map, const char *name)
+static bool is_of(struct scn_slice map, const char *name)
 {
-        struct scn_unpacker unpacker = scn_unpacker_from(map);
-        scn_revision revision = SCN_ABSENT;
-        bool is_it = name == NULL;
-        for (uint32_t left = scn_unpack_map(&unpacker); left > 0 && unpacker.error == SCN_OK; left--) {
-                const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
-                if (unpacker.error == SCN_OK && is_text(key, "rev")) {
-                        revision = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
-                } else if (name != NULL && unpacker.error == SCN_OK && is_text(key, "name")) {
-                        const struct scn_slice text = scn_unpack_text(&unpacker, UINT32_MAX);
-                        is_it = unpacker.error == SCN_OK && is_text(text, name);
-                } else {
-                        (void)scn_unpack_raw(&unpacker);
-                }
+        struct scn_unpacker unpacker;
+        if (!scn_ctl_find_member(map, "name", &unpacker)) {
+                return false;
         }
-        return is_it && unpacker.error == SCN_OK ? revision : SCN_ABSENT;
+        const struct scn_slice text = scn_unpack_text(&unpacker, UINT32_MAX);
+        return unpacker.error == SCN_OK && text.size == strlen(name) && memcmp(text.data, name, text.size) == 0;
 }
 
 static void print_tagged(const struct tagging *tagging, struct scn_slice map)
 {
         struct scn_ctl *ctl = tagging->ctl;
-        const bool has_moved = tagging->was != SCN_ABSENT && tagging->was != revision_of(map, NULL);
+        const bool has_moved = tagging->was != SCN_ABSENT && tagging->was != revision_of(map);
         if (!ctl->is_json) {
                 scn_ctl_print_members(map, ", ");
                 if (tagging->removes) {
@@ -130,8 +124,9 @@ static void on_tags_before(struct scn_client *client, const struct scn_answer *a
         }
         for (uint32_t left = scn_unpack_array(&unpacker); left > 0 && unpacker.error == SCN_OK; left--) {
                 const struct scn_slice map = scn_unpack_raw(&unpacker);
-                const scn_revision revision = unpacker.error == SCN_OK ? revision_of(map, tagging->name) : SCN_ABSENT;
-                tagging->was = revision != SCN_ABSENT ? revision : tagging->was;
+                if (unpacker.error == SCN_OK && is_of(map, tagging->name)) {
+                        tagging->was = revision_of(map);
+                }
         }
         if (!answer->has_more) {
                 set_or_remove(tagging);

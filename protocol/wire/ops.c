@@ -177,7 +177,6 @@ static void decode_op(
         const uint32_t count = scn_unpack_map(unpacker);
         *op = (struct scn_op){.kind = SCN_OP_COUNT};
         for (uint32_t i = 0; i < count && unpacker->error == SCN_OK; i++) {
-                fault->entry = NULL;
                 const uint64_t key = scn_unpack_uint(unpacker, UINT32_MAX);
                 const uint64_t bit = key < 64 ? UINT64_C(1) << key : 0;
                 fault->entry = unpacker->error == SCN_OK && key < KEY_COUNT ? key_names[key] : NULL;

@@ -85,29 +85,30 @@ static void commit(struct sync_floor *floor, uint32_t batch)
         run(floor->commit);
 }
 
-double sync_floor_ns(struct sync_floor *floor, uint32_t batch)
+/* CPU of so many commits, on the server's core. pause NULL: one behind the other. */
+static double commits_ns(struct sync_floor *floor, uint32_t commits, uint32_t batch, const struct timespec *pause)
 {
-        const uint32_t commits = EDITS / batch + 1;
         sync_pin(SYNC_SERVER_CORE);
         const double before = scn_bench_now_ns();
         for (uint32_t i = 0; i < commits; i++) {
+                if (pause != NULL) {
+                        (void)nanosleep(pause, NULL);
+                }
                 commit(floor, batch);
         }
         const double used = scn_bench_now_ns() - before;
         sync_pin(SYNC_LOAD_CORE);
-        return used / commits / batch;
+        return used;
+}
+
+double sync_floor_ns(struct sync_floor *floor, uint32_t batch)
+{
+        const uint32_t commits = EDITS / batch + 1;
+        return commits_ns(floor, commits, batch, NULL) / commits / batch;
 }
 
 double sync_floor_paced_ns(struct sync_floor *floor, uint32_t count, uint32_t rate)
 {
         const struct timespec pause = {.tv_nsec = 1000000000 / (long)rate};
-        sync_pin(SYNC_SERVER_CORE);
-        const double before = scn_bench_now_ns();
-        for (uint32_t i = 0; i < count; i++) {
-                (void)nanosleep(&pause, NULL);
-                commit(floor, 1);
-        }
-        const double used = scn_bench_now_ns() - before;
-        sync_pin(SYNC_LOAD_CORE);
-        return used / count;
+        return commits_ns(floor, count, 1, &pause) / count;
 }

@@ -4,11 +4,13 @@
 /* Bringing back what was: exactly once, among other editors, and what it refuses. What comes back is looked at by
  * tests/property/test_restore.c. */
 
+#include "protocol/base/uid.h"
 #include "server/core.h"
 #include "tests/lib/asking.h"
 #include "tests/lib/scene.h"
 #include "tests/lib/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct stage {
@@ -201,8 +203,13 @@ SCN_TEST(restore, of_a_subtree_whose_parent_is_gone_is_refused_and_names_the_par
         (void)asking_edit(&stage.ann, scene_remove(3));
         send(&stage.ann, ++stage.ann.number, "4", 4);
         const struct scn_message message = peer_expect(&stage.ann, SCN_MESSAGE_refused);
-        cr_assert(scene_is_text(message.as.refused.code, "gone"), "%.*s", (int)message.as.refused.code.size,
-                (const char *)message.as.refused.code.data);
+        char uid[SCN_UID_TEXT_LENGTH + 1];
+        char wanted[100];
+        scn_uid_format(scene_uid(60), uid);
+        (void)snprintf(wanted, sizeof wanted, "parent %s: %s", uid, scn_error_text(SCN_E_GONE));
+        cr_assert(scene_is_text(message.as.refused.code, "gone"));
+        cr_assert(scene_is_text(message.as.refused.text, wanted), "%.*s", (int)message.as.refused.text.size,
+                (const char *)message.as.refused.text.data);
         send(&stage.ann, ++stage.ann.number, "4", 3);
         (void)await(&stage.ann);
         const struct scn_document *document = stage.hub.server->rooms->document;
