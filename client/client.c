@@ -195,6 +195,12 @@ struct scn_uid scn_client_root(const struct scn_client *client)
         return client->root;
 }
 
+bool scn_client_is_beside(const struct scn_client *client, const struct scn_client *other)
+{
+        return client->history != 0 && other->history != 0 &&
+                memcmp(client->epoch, other->epoch, sizeof client->epoch) == 0;
+}
+
 const char *scn_client_author(const struct scn_client *client)
 {
         return client->author;

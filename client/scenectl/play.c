@@ -18,20 +18,8 @@ struct scn_play {
         bool has_failed;
 };
 
-/* It would be played into what is still to be played. */
-static bool is_source(const struct scn_ctl *ctl, const char *document, const char *target)
+struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *target)
 {
-        const size_t server = strlen(ctl->server);
-        const bool is_there = strncmp(target, ctl->server, server) == 0 && target[server] == '/';
-        return strcmp(target, document) == 0 || (is_there && strcmp(target + server + 1, document) == 0);
-}
-
-struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *document, const char *target)
-{
-        if (is_source(ctl, document, target)) {
-                (void)scn_ctl_misuse(ctl, "--into: '%s' is what is replayed", target);
-                return NULL;
-        }
         struct scn_play *play = scn_alloc_zero(1, sizeof *play);
         const char *slash = strrchr(target, '/');
         const size_t size = slash != NULL ? (size_t)(slash - target) : 0;
@@ -49,6 +37,13 @@ struct scn_play *scn_play_open(struct scn_ctl *ctl, const char *document, const 
         play->other.creates = true;
         if (!scn_ctl_open(&play->other, slash != NULL ? slash + 1 : target)) {
                 ctl->code = play->other.code;
+                scn_ctl_finish(&play->other);
+                scn_free(play);
+                return NULL;
+        }
+        /* By whatever address: it would be played into what is still to be played. */
+        if (scn_client_is_beside(ctl->client, play->other.client)) {
+                (void)scn_ctl_misuse(ctl, "--into: '%s' is what is replayed", target);
                 scn_ctl_finish(&play->other);
                 scn_free(play);
                 return NULL;

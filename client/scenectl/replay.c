@@ -115,7 +115,7 @@ int scn_ctl_run_replay(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
         if (!scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
-        if (into != NULL && (replay.play = scn_play_open(ctl, arguments->values[0], into)) == NULL) {
+        if (into != NULL && (replay.play = scn_play_open(ctl, into)) == NULL) {
                 return ctl->code;
         }
         struct scn_view *view;

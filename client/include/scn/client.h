@@ -107,6 +107,9 @@ SCN_API struct scn_uid scn_client_uid(const struct scn_client *client);
 SCN_API uint64_t scn_client_session(const struct scn_client *client);
 /* Once open: the root's uid and whom edits belong to; else none and "". */
 SCN_API struct scn_uid scn_client_root(const struct scn_client *client);
+/* Whether both have the same document of the same server, by what it is opened under there; not before both were open
+ * once. */
+SCN_API bool scn_client_is_beside(const struct scn_client *client, const struct scn_client *other);
 SCN_API const char *scn_client_author(const struct scn_client *client);
 /* A random uid, as a node may have. */
 SCN_API struct scn_uid scn_client_make_uid(struct scn_client *client);

@@ -812,8 +812,10 @@ SCN_TEST_WITH(scenectl, replays_what_one_author_did, .timeout = 60)
         cr_expect_null(strstr(output, "  ben"), "%s", output);
         expect_part(run(&stage, 2, "replay", "isle", "--into", "x", "--author", "ann", NULL), "neither");
         expect_part(run(&stage, 2, "replay", "isle", "--into", "isle", NULL), "'isle' is what is replayed");
-        char here[sizeof stage.server + 8];
+        char here[sizeof stage.server + 16];
         (void)snprintf(here, sizeof here, "%s/isle", stage.server);
+        expect_part(run(&stage, 2, "replay", "isle", "--into", here, NULL), "is what is replayed");
+        (void)snprintf(here, sizeof here, "unix:/%s/isle", stage.server + strlen("unix:"));
         expect_part(run(&stage, 2, "replay", "isle", "--into", here, NULL), "is what is replayed");
         tear_down(&stage);
 }
