@@ -13,6 +13,7 @@
 
 /* Of an idle batch's memory, for each room: a turn of a few hundred edits. */
 #define SPARE_BYTES_MAX (512u << 10)
+#define DISCARD_BYTES (16u << 20)
 /* Answers go out in pieces of about this size. */
 #define ANSWERS_BYTES 65536u
 
@@ -41,7 +42,7 @@ struct scn_draft_record {
         size_t after_size;
 };
 
-static void destroy(struct scn_batch *batch)
+static void finish(struct scn_batch *batch)
 {
         scn_ops_finish(&batch->ops);
         scn_buffer_finish(&batch->answer);
@@ -52,6 +53,11 @@ static void destroy(struct scn_batch *batch)
         scn_free(batch->entries);
         scn_free(batch->transactions);
         scn_free(batch->journal_records);
+}
+
+static void destroy(struct scn_batch *batch)
+{
+        finish(batch);
         scn_free(batch);
 }
 
@@ -82,6 +88,31 @@ static size_t memory_of(const struct scn_batch *batch)
                 batch->ops.properties_capacity * sizeof *batch->ops.properties;
 }
 
+static void run_discard(struct scn_job *job)
+{
+        finish((struct scn_batch *)job);
+}
+
+static void done_discard(struct scn_job *job)
+{
+        ((struct scn_batch *)job)->server->jobs_count--;
+        scn_free(job);
+}
+
+/* To give back a lot takes long, too: a worker does it. */
+static void discard(struct scn_batch *batch)
+{
+        struct scn_server *server = batch->room->server;
+        if (memory_of(batch) <= DISCARD_BYTES) {
+                destroy(batch);
+                return;
+        }
+        batch->job = (struct scn_job){.run = run_discard, .done = done_discard};
+        batch->server = server;
+        server->jobs_count++;
+        server->options.submit(server->options.data, &batch->job);
+}
+
 /* Its memory stays for the next turn, unless it is a lot. */
 static void end_batch(struct scn_batch *batch)
 {
@@ -91,7 +122,7 @@ static void end_batch(struct scn_batch *batch)
         }
         scn_authors_trim(&room->authors);
         if (room->spare != NULL || memory_of(batch) > SPARE_BYTES_MAX) {
-                destroy(batch);
+                discard(batch);
                 return;
         }
         scn_ops_reset(&batch->ops);
@@ -160,12 +191,18 @@ static enum scn_error put_record(
         return SCN_OK;
 }
 
-static enum scn_error put_records(
-        struct scn_batch *batch, const struct scn_taken *taken, const struct scn_changes *changes)
+enum scn_error scn_batch_put_records(
+        struct scn_batch *batch, struct scn_taken *taken, const struct scn_changes *changes)
 {
+        const size_t bytes_size = batch->bytes.size;
         enum scn_error error = SCN_OK;
+        taken->records_first = batch->records_count;
         for (uint32_t i = 0; i < scn_changes_count(changes) && error == SCN_OK; i++) {
                 error = put_record(batch, taken, scn_changes_get(changes, i));
+        }
+        if (error != SCN_OK) {
+                batch->records_count = taken->records_first;
+                batch->bytes.size = bytes_size;
         }
         return error;
 }
@@ -180,11 +217,11 @@ static int64_t next_time(struct scn_batch *batch)
         return room->last_time_us;
 }
 
-/* Writes the transaction of an applied edit. The answer's payload is what a repeat gets. */
+/* Writes the transaction of an applied edit, whose records are there. The answer's payload is what a repeat gets. */
 static enum scn_error draft_transaction(struct scn_batch *batch, const struct scn_taken *taken,
         struct scn_changes *changes, const struct scn_entry *entry, size_t answer_size)
 {
-        const struct scn_digests digests = scn_document_digests(batch->room->document);
+        const struct scn_digests digests = scn_document_digests(scn_room_document(batch->room));
         if (!scn_grow((void **)&batch->drafts, &batch->drafts_capacity, sizeof *batch->drafts, batch->drafts_count + 1,
                     SIZE_MAX)) {
                 return SCN_E_NO_MEMORY;
@@ -201,17 +238,13 @@ static enum scn_error draft_transaction(struct scn_batch *batch, const struct sc
                 .author_size = taken->session->author_size,
                 .answer = entry->answer + entry->answer_size - answer_size,
                 .answer_size = answer_size,
-                .records_first = batch->records_count,
+                .records_first = taken->records_first,
+                .records_count = batch->records_count - taken->records_first,
         };
         draft->author = put(batch, taken->session->author, draft->author_size, &error);
         draft->hash = put(batch, &taken->hash, sizeof taken->hash, &error);
         draft->digest = put(batch, &digests, sizeof digests, &error);
-        if (error == SCN_OK) {
-                error = put_records(batch, taken, changes);
-        }
-        draft->records_count = batch->records_count - draft->records_first;
         if (error != SCN_OK) {
-                batch->records_count = draft->records_first;
                 return error;
         }
         draft->time_us = next_time(batch);
@@ -315,7 +348,7 @@ static const struct scn_edit *edit_of(const struct scn_taken *taken)
 bool scn_batch_add(
         struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
-        struct scn_document *document = batch->room->document;
+        struct scn_document *document = scn_room_document(batch->room);
         struct scn_entry *entry = begin_entry(batch, taken, true);
         enum scn_error error = entry == NULL ? SCN_E_NO_MEMORY : note_entry(batch, taken, changes, entry);
         if (error == SCN_OK && !put_answer(batch, answer, entry)) {
@@ -325,6 +358,7 @@ bool scn_batch_add(
                 error = draft_transaction(batch, taken, changes, entry, answer.size);
         }
         if (error != SCN_OK) {
+                batch->records_count = taken->records_first;
                 if (entry != NULL) {
                         scn_free(entry->steps);
                 }
@@ -401,8 +435,9 @@ static bool make_transactions(struct scn_batch *batch)
 static void run_batch(struct scn_job *job)
 {
         struct scn_batch *batch = (struct scn_batch *)job;
-        batch->error = scn_journal_append(
-                batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
+        batch->error = make_transactions(batch) ? scn_journal_append(batch->room->journal, batch->transactions,
+                                                          (uint32_t)batch->drafts_count, &batch->fault)
+                                                : SCN_E_NO_MEMORY;
         if (batch->error == SCN_OK) {
                 batch->upkeep_error = scn_journal_upkeep(batch->room->journal, &batch->fault);
                 batch->wal = scn_journal_wal(batch->room->journal);
@@ -490,7 +525,7 @@ static void send_all_answers(const struct scn_batch *batch)
 /* The publish point: acknowledgements, then deltas. */
 static void publish(struct scn_room *room, struct scn_batch *batch)
 {
-        room->durable = scn_document_revision(room->document);
+        room->durable = scn_document_revision(scn_room_document(room));
         /* Nothing is queued beyond one delta: who has not taken the last one gets a merged one later. */
         room->moment++;
         room->counters.commits += batch->drafts_count > 0;
@@ -499,7 +534,7 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 if (entry->changes != NULL) {
                         note_published(entry);
                         scn_live_note_published(room, entry->changes);
-                        scn_document_settle(room->document, entry->changes);
+                        scn_document_settle(scn_room_document(room), entry->changes);
                 }
                 if (entry->session != NULL) {
                         answer(batch, entry);
@@ -526,7 +561,7 @@ static void take_back(struct scn_room *room, struct scn_batch *batch)
         for (size_t i = batch->entries_count; i-- > 0;) {
                 if (batch->entries[i].changes != NULL) {
                         batch->entries[i].author->is_pending = false;
-                        scn_document_take_back(room->document, batch->entries[i].changes);
+                        scn_document_take_back(scn_room_document(room), batch->entries[i].changes);
                 }
         }
         scn_room_close_groups(room, NULL);
@@ -563,15 +598,14 @@ void scn_room_break(struct scn_room *room, const char *why)
         }
 }
 
-/* The room is settled: those that waited for that are served. */
-static void go_on(struct scn_room *room)
+void scn_room_go_on(struct scn_room *room)
 {
         struct scn_session *next = NULL;
         bool has_newcomer = false;
         bool has_repeat = false;
         for (struct scn_session *session = room->sessions; session != NULL; session = next) {
                 next = session->next_in_room;
-                if (room->server->is_stopping) {
+                if (room->server->is_stopping && room->batch == NULL) {
                         scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
                         continue;
                 }
@@ -611,7 +645,7 @@ static void done_batch(struct scn_job *job)
                 take_back(room, batch);
         }
         end_batch(batch);
-        go_on(room);
+        scn_room_go_on(room);
         scn_room_turn(room);
         scn_room_tick(room);
 }
@@ -620,7 +654,7 @@ void scn_batch_submit(struct scn_batch *batch)
 {
         struct scn_room *room = batch->room;
         const struct scn_server_options *options = &room->server->options;
-        if (batch->drafts_count > 0 && make_transactions(batch)) {
+        if (batch->drafts_count > 0) {
                 batch->job = (struct scn_job){.run = run_batch, .done = done_batch};
                 batch->had_readers = scn_room_has_readers(room);
                 batch->readers_ever = room->server->readers_ever;
@@ -629,12 +663,7 @@ void scn_batch_submit(struct scn_batch *batch)
         }
         /* Nothing to store: refusals and edits that changed nothing are answered at once. */
         room->batch = NULL;
-        if (batch->drafts_count > 0) {
-                batch->error = SCN_E_NO_MEMORY;
-                take_back(room, batch);
-        } else {
-                publish(room, batch);
-        }
+        publish(room, batch);
         end_batch(batch);
         scn_room_ask_repeats(room);
 }

@@ -499,7 +499,7 @@ static bool on_manage(struct scn_session *session, const struct scn_message *mes
 /* What can be large waits until less is under way to all. */
 static bool on_who(struct scn_session *session, const struct scn_message *message)
 {
-        if (!scn_output_claim(session->server)) {
+        if (scn_session_is_lent(session) || !scn_output_claim(session->server)) {
                 return false;
         }
         scn_handle_who(session, message->as.who.request);
@@ -553,6 +553,9 @@ static bool on_world(struct scn_session *session, const struct scn_message *mess
         if (!scn_output_claim(session->server)) {
                 return false;
         }
+        if (scn_query_is_long(session, message)) {
+                return scn_query_lend(session, message);
+        }
         scn_handle_world(session, &message->as.world);
         return true;
 }
@@ -565,6 +568,9 @@ static bool on_tree(struct scn_session *session, const struct scn_message *messa
         if (!scn_output_claim(session->server)) {
                 return false;
         }
+        if (scn_query_is_long(session, message)) {
+                return scn_query_lend(session, message);
+        }
         scn_handle_tree(session, &message->as.tree);
         return true;
 }
@@ -573,6 +579,9 @@ static bool on_digest(struct scn_session *session, const struct scn_message *mes
 {
         if (message->as.digest.at.data != NULL) {
                 return scn_history_ask(session, message);
+        }
+        if (scn_query_is_long(session, message)) {
+                return scn_query_lend(session, message);
         }
         scn_handle_digest(session, &message->as.digest);
         return true;
@@ -698,6 +707,9 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
                         scn_session_note_refused(session, message);
                         scn_session_reject(session, message->kind, request_of(message), SCN_E_NOT_OPEN, NULL);
                         return true;
+                }
+                if (handlers[i].needs_room && scn_session_is_lent(session)) {
+                        return false;
                 }
                 return handlers[i].handle(session, message);
         }
