@@ -41,6 +41,7 @@ void scn_attempt_read(struct scn_attempt *attempt)
         attempt->is_read = attempt->error == SCN_OK;
         attempt->is_unreadable = !attempt->is_read;
         taken->group = message->group;
+        taken->cause = message->import ? SCN_CAUSE_IMPORT : SCN_CAUSE_EDIT;
         taken->edit = (struct scn_edit){
                 .ops = ops->ops,
                 .ops_count = attempt->is_read ? (uint32_t)ops->count : 0,
