@@ -257,6 +257,7 @@ struct scn_room {
         struct scn_uid document_uid;   /* its own ... */
         struct scn_uid root_uid;       /* ... and its root's: they never change */
         struct scn_loan *loan;         /* it is lent to a worker; NULL: it is the loop's */
+        bool must_stay;                /* not to be lent at the moment */
         struct scn_journal *journal;
         uint64_t epoch;
         bool is_still;                    /* the journal can only be read: the disk was too full to open it */
@@ -510,7 +511,7 @@ struct scn_journal *scn_room_retire(struct scn_room *room);
  * what sessions send and are sent. So messages wait at the head of the inbox (those that need no room are answered),
  * the room counts as not settled, locks do not expire, and a session whose connection closes stays until then. */
 
-/* False: it is lent already, or too many are: later. */
+/* False: it is lent already, or has just been, or too many are: later. */
 bool scn_room_can_lend(const struct scn_room *room);
 /* Which must be possible. Takes the loan. */
 void scn_room_lend(struct scn_room *room, struct scn_loan *loan);

@@ -34,7 +34,10 @@ static void done_loan(struct scn_job *job)
         server->loans_count--;
         loan->back(loan);
         let_leave(room);
-        /* Edits come before the next long question, as questions do at each publish point. */
+        /* First all that is short, then edits, then what is long again: none of them keeps the others from their turn. */
+        room->must_stay = true;
+        scn_room_go_on(room);
+        room->must_stay = false;
         scn_room_turn(room);
         scn_room_go_on(room);
         scn_room_tick(room);
@@ -43,7 +46,7 @@ static void done_loan(struct scn_job *job)
 
 bool scn_room_can_lend(const struct scn_room *room)
 {
-        return room->loan == NULL && room->server->loans_count < SCN_LOANS_MAX;
+        return room->loan == NULL && !room->must_stay && room->server->loans_count < SCN_LOANS_MAX;
 }
 
 void scn_room_lend(struct scn_room *room, struct scn_loan *loan)

@@ -443,6 +443,26 @@ SCN_TEST(loan, for_a_view_lets_an_edit_that_waits_come_before_the_next_view)
         end(&stand);
 }
 
+SCN_TEST(loan, lets_what_is_short_come_between_it_and_the_next_one)
+{
+        static struct stand stand;
+        begin(&stand);
+        add_nodes(&stand.ann, 1, 50, SCN_LONG_NODES);
+        (void)peer_expect(&stand.ann, SCN_MESSAGE_applied);
+        for (uint64_t view = 1; view <= 2; view++) {
+                ask_view(&stand.ben, view, view == 1 ? SCN_MASK_ALL : SCN_MASK_NAME);
+        }
+        cr_assert(has_now(&stand.ben, SCN_MESSAGE_viewed));
+        cr_assert(is_lent(&stand, &stand.ben));
+        ask(&stand.ann, SCN_MESSAGE_tree, 5);
+        ask(&stand.ben, SCN_MESSAGE_info, 6);
+        cr_assert_not(has_now(&stand.ben, SCN_MESSAGE_answer));
+        cr_assert(hub_step(&stand.hub));
+        cr_assert_not_null(room_of(&stand.ann)->loan);
+        cr_assert(has_now(&stand.ben, SCN_MESSAGE_answer));
+        end(&stand);
+}
+
 SCN_TEST(loan, for_questions_lets_an_edit_that_waits_come_before_the_next_one)
 {
         static struct stand stand;
