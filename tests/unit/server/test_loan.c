@@ -446,7 +446,9 @@ SCN_TEST(loan, for_a_view_lets_an_edit_that_waits_come_before_the_next_view)
 SCN_TEST(loan, lets_what_is_short_come_between_it_and_the_next_one)
 {
         static struct stand stand;
+        struct peer dee;
         begin(&stand);
+        peer_open(&dee, &stand.hub, 4, "dee", "large");
         add_nodes(&stand.ann, 1, 50, SCN_LONG_NODES);
         (void)peer_expect(&stand.ann, SCN_MESSAGE_applied);
         for (uint64_t view = 1; view <= 2; view++) {
@@ -454,12 +456,15 @@ SCN_TEST(loan, lets_what_is_short_come_between_it_and_the_next_one)
         }
         cr_assert(has_now(&stand.ben, SCN_MESSAGE_viewed));
         cr_assert(is_lent(&stand, &stand.ben));
-        ask(&stand.ann, SCN_MESSAGE_tree, 5);
-        ask(&stand.ben, SCN_MESSAGE_info, 6);
-        cr_assert_not(has_now(&stand.ben, SCN_MESSAGE_answer));
+        ask(&stand.ben, SCN_MESSAGE_tree, 5);
+        ask(&stand.ann, SCN_MESSAGE_info, 6);
+        ask(&dee, SCN_MESSAGE_info, 7);
+        cr_assert_not(has_now(&stand.ann, SCN_MESSAGE_answer));
         cr_assert(hub_step(&stand.hub));
         cr_assert_not_null(room_of(&stand.ann)->loan);
-        cr_assert(has_now(&stand.ben, SCN_MESSAGE_answer));
+        cr_assert(has_now(&stand.ann, SCN_MESSAGE_answer));
+        cr_assert(has_now(&dee, SCN_MESSAGE_answer));
+        peer_close(&dee);
         end(&stand);
 }
 
