@@ -522,8 +522,8 @@ static void send_all_answers(const struct scn_batch *batch)
         }
 }
 
-/* The publish point: acknowledgements, then deltas. */
-static void publish(struct scn_room *room, struct scn_batch *batch)
+/* What nobody is told of yet. */
+static void note_all(struct scn_room *room, const struct scn_batch *batch)
 {
         room->durable = scn_document_revision(scn_room_document(room));
         /* Nothing is queued beyond one delta: who has not taken the last one gets a merged one later. */
@@ -534,10 +534,26 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                 if (entry->changes != NULL) {
                         note_published(entry);
                         scn_live_note_published(room, entry->changes);
-                        scn_document_settle(scn_room_document(room), entry->changes);
                 }
-                if (entry->session != NULL) {
-                        answer(batch, entry);
+        }
+}
+
+/* Nothing of it will be taken back. */
+static void settle_all(struct scn_document *document, const struct scn_batch *batch)
+{
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                if (batch->entries[i].changes != NULL) {
+                        scn_document_settle(document, batch->entries[i].changes);
+                }
+        }
+}
+
+/* Acknowledgements, then deltas. */
+static void tell_all(struct scn_room *room, const struct scn_batch *batch)
+{
+        for (size_t i = 0; i < batch->entries_count; i++) {
+                if (batch->entries[i].session != NULL) {
+                        answer(batch, &batch->entries[i]);
                 }
         }
         send_all_answers(batch);
@@ -551,6 +567,49 @@ static void publish(struct scn_room *room, struct scn_batch *batch)
                         batch->bytes.size + batch->answers.size +
                                 SCN_JOURNAL_ROW_COST * (batch->drafts_count + batch->records_count));
         }
+}
+
+/* The publish point. */
+static void publish(struct scn_room *room, struct scn_batch *batch)
+{
+        note_all(room, batch);
+        settle_all(scn_room_document(room), batch);
+        tell_all(room, batch);
+}
+
+struct settling {
+        struct scn_loan loan;
+        struct scn_batch *batch;
+};
+
+static void work_settle(struct scn_loan *loan)
+{
+        settle_all(loan->room->document, ((struct settling *)loan)->batch);
+}
+
+static void back_settle(struct scn_loan *loan)
+{
+        struct scn_room *room = loan->room;
+        struct scn_batch *batch = ((struct settling *)loan)->batch;
+        room->batch = NULL;
+        tell_all(room, batch);
+        end_batch(batch);
+        scn_free(loan);
+}
+
+/* To settle what removes or has removed much takes long: a worker does it first. False: there is not so much. */
+static bool publish_long(struct scn_room *room, struct scn_batch *batch)
+{
+        const bool is_long = batch->bytes.size >= SCN_LONG_RECORD_BYTES && scn_room_can_lend(room);
+        struct settling *settling = is_long ? scn_alloc(sizeof *settling) : NULL;
+        if (settling == NULL) {
+                return false;
+        }
+        *settling = (struct settling){.loan = {.work = work_settle, .back = back_settle}, .batch = batch};
+        note_all(room, batch);
+        room->batch = batch; /* it is not done with yet */
+        scn_room_lend(room, &settling->loan);
+        return true;
 }
 
 /* What was surely not stored never happened: taken back, newest first, and refused. */
@@ -637,6 +696,9 @@ static void done_batch(struct scn_job *job)
         if (batch->error == SCN_OK) {
                 const bool was_alone = !batch->had_readers && batch->readers_ever == room->server->readers_ever;
                 scn_room_note_wal(room, &batch->wal, was_alone);
+                if (publish_long(room, batch)) {
+                        return;
+                }
                 publish(room, batch);
         } else if (batch->error == SCN_E_OUTCOME_UNKNOWN || batch->error == SCN_E_BAD_BATCH) {
                 take_back(room, batch); /* nothing of it is published; or it does not continue what the file has now */

@@ -57,8 +57,9 @@
 #define SCN_LOANS_MAX 4u        /* rooms lent to workers at a time */
 #ifndef SCN_LONG_NODES
 /* What takes longer than a few milliseconds with a document: as much of it as this. A worker does it, see loan.c. */
-#define SCN_LONG_NODES 4096u        /* looked at, added, removed */
-#define SCN_LONG_BYTES (256u << 10) /* of an edit that is to be read */
+#define SCN_LONG_NODES 4096u             /* looked at, added, removed */
+#define SCN_LONG_BYTES (256u << 10)      /* of an edit that is to be read */
+#define SCN_LONG_RECORD_BYTES (4u << 20) /* of a batch that is to be settled */
 #endif
 #define SCN_CHECKPOINT_JOBS_MAX 1u
 #define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */

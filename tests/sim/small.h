@@ -15,6 +15,7 @@
 #define SCN_PACE_BYTES 200u
 #define SCN_LONG_NODES 6u
 #define SCN_LONG_BYTES 260u
+#define SCN_LONG_RECORD_BYTES 900u
 #define SCN_PACE_MS 60u
 #define SCN_PACE_LOOK_MS 10u
 #define DUE_BYTES_MIN 12000u
