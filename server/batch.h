@@ -99,5 +99,10 @@ void scn_batch_add_refused_said(struct scn_batch *batch, const struct scn_taken 
 /* Takes the batch, which is the room's own: to the journal if there is something to store, else to the publish point
  * at once. */
 void scn_batch_submit(struct scn_batch *batch);
+/* The journal has it, or `error` says why not: its sessions are told, and the batch ends. False: a worker settles it
+ * first, to which the room is lent. */
+bool scn_batch_publish(struct scn_batch *batch);
+/* Its memory stays for the next turn, unless it is a lot. */
+void scn_batch_end(struct scn_batch *batch);
 
 #endif

@@ -528,7 +528,7 @@ void scn_room_turn(struct scn_room *room);
 /* The author's gestures end: what comes of one begins another step. An undo or redo does so. NULL: everybody's. */
 void scn_room_close_groups(struct scn_room *room, const struct scn_author *author);
 
-/* --- batch.c --- */
+/* --- batch.c, publish.c --- */
 /* The disk gave no verdict, or somebody else has written to the file: all sessions end and are told why ("": the code
  * says it), the room closes, and the file decides when it is opened again. */
 void scn_room_break(struct scn_room *room, const char *why);
