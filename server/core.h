@@ -117,6 +117,7 @@ struct scn_view_group {
         uint32_t mask;
         struct scn_view *views;
         struct scn_observer *observer;
+        uint64_t calls;               /* of the observer: what its mask leaves out costs it nothing */
         struct scn_encoding snapshot; /* the last one made, for who joins next; no parts: none is kept */
         /* What is long to encode is asked for, and made by a worker when the room is settled. */
         bool is_wanted;

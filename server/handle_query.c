@@ -287,6 +287,13 @@ static void find_frame(struct asked *asked)
         }
 }
 
+static void check_worlds(struct scn_answers *answers)
+{
+        if (answers->bytes > SCN_SERVER_world_bytes_max) {
+                scn_answers_exceed(answers, "world_bytes_max", SCN_SERVER_world_bytes_max);
+        }
+}
+
 void scn_query_world(
         const struct scn_document *document, const struct scn_message_world *message, struct scn_answers *answers)
 {
@@ -320,15 +327,14 @@ void scn_query_world(
                         add_part(answers, &packer, gathered, true);
                         gathered = 0;
                 }
-                if (answers->bytes > SCN_SERVER_world_bytes_max) {
-                        scn_answers_exceed(answers, "world_bytes_max", SCN_SERVER_world_bytes_max);
-                        packer.error = answers->error;
-                }
+                check_worlds(answers);
+                packer.error = packer.error == SCN_OK ? answers->error : packer.error;
         }
         if (packer.error == SCN_OK && !scn_unpack_is_done(&nodes)) {
                 scn_answers_reject(answers, "world.nodes", nodes.error != SCN_OK ? nodes.error : SCN_E_BAD_MESSAGE);
         }
         add_part(answers, &packer, gathered, false);
+        check_worlds(answers);
         scn_buffer_finish(&elements);
         scn_buffer_finish(&asked.paths.text);
 }

@@ -401,6 +401,7 @@ static enum scn_error on_published(struct scn_event *event, const void **return_
         struct scn_encodings encodings = {.count = 0};
         (void)event;
         (void)return_out;
+        group->calls++;
         for (struct scn_view *view = group->views; view != NULL; view = view->next_in_group) {
                 if (view->session->state != SCN_SESSION_OPEN) {
                         continue;

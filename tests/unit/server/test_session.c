@@ -434,3 +434,45 @@ SCN_TEST(session, edits_of_a_room_take_a_turn_that_ends_after_its_time)
         peer_close(&ann);
         hub_finish(&hub);
 }
+
+static void expect_bad_author(struct hub *hub, uint32_t client, const char *author)
+{
+        struct peer peer;
+        peer_greet(&peer, hub, client, author);
+        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+        peer_ask_open(&peer, "island", false);
+        peer_expect_code(&peer, SCN_MESSAGE_failed, "bad_author");
+        cr_expect(peer_has_ended(&peer));
+        peer_close(&peer);
+}
+
+/* Else what one did would be answered to another, and the numbers of both would run together. */
+SCN_TEST(session, of_a_client_that_has_edited_for_one_author_is_refused_to_any_other)
+{
+        static const char *const others[] = {"bob", "an", "anna", "Ann"};
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+                expect_bad_author(&hub, 1, others[i]);
+        }
+        const struct scn_op rename = scene_rename(2, "ship");
+        peer_edit(&ann, &rename, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied); /* nobody has taken over from her */
+        peer_close(&ann);
+        hub_stop(&hub);
+        hub_restart(&hub);
+        expect_bad_author(&hub, 1, "bob");
+        peer_open(&ann, &hub, 1, "ann", "island");
+        cr_expect_eq(ann.last_stored, 2);
+        peer_open(&bob, &hub, 1, "bob", "port"); /* a document knows those who edit it */
+        cr_expect_eq(bob.last_stored, 0);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
