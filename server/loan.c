@@ -34,7 +34,7 @@ static void done_loan(struct scn_job *job)
         server->loans_count--;
         loan->back(loan);
         let_leave(room);
-        /* First all that is short, then edits, then what is long again: none of them keeps the others from their turn. */
+        /* First all that is short, then edits, then what is long again: none keeps the others from their turn. */
         room->must_stay = true;
         scn_room_go_on(room);
         room->must_stay = false;
