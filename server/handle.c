@@ -406,6 +406,10 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
                 const struct scn_slice action = text_of(actions[i]);
                 if (action.size == message->action.size &&
                         memcmp(action.data, message->action.data, action.size) == 0) {
+                        if (MANAGE_CREATE + i == MANAGE_RENAME && message->to.data == NULL) {
+                                scn_session_fail_field(session, message->request, SCN_E_MISSING_FIELD, "manage.to");
+                                return;
+                        }
                         struct scn_storage_fault fault;
                         const enum scn_error error =
                                 i == 0 ? scn_server_check_reserve(session->server, &fault) : SCN_OK;
@@ -515,7 +519,10 @@ static bool on_kick(struct scn_session *session, const struct scn_message *messa
 static bool on_open(struct scn_session *session, const struct scn_message *message)
 {
         if (session->state != SCN_SESSION_KNOWN) {
-                scn_session_fail(session, message->as.open.request, SCN_E_OUT_OF_TURN, "a document is open already");
+                scn_session_fail(session, message->as.open.request, SCN_E_OUT_OF_TURN,
+                        session->state == SCN_SESSION_OPENING
+                                ? "another open is under way: its answer comes first"
+                                : "a document is open already");
                 return true;
         }
         session->state = SCN_SESSION_OPENING;

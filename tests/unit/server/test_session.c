@@ -476,3 +476,36 @@ SCN_TEST(session, of_a_client_that_has_edited_for_one_author_is_refused_to_any_o
         peer_close(&bob);
         hub_finish(&hub);
 }
+
+SCN_TEST(session, is_told_what_keeps_it_from_opening_a_document)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_greet(&ann, &hub, 1, "ann");
+        peer_ask_open(&ann, "isle", true);
+        peer_ask_open(&ann, "quay", true);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "another open is under way: its answer comes first");
+        (void)peer_expect(&ann, SCN_MESSAGE_opened);
+        peer_ask_open(&ann, "quay", true);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "a document is open already");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, that_renames_a_document_has_to_say_to_what)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_greet(&ann, &hub, 1, "ann");
+        scn_message_init(&message, SCN_MESSAGE_manage);
+        message.as.manage.request = 5;
+        message.as.manage.action = scene_text("rename");
+        message.as.manage.document = scene_text("isle");
+        peer_send(&ann, &message);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "manage.to: a field that must be there is absent");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
