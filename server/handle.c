@@ -95,11 +95,16 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
                 return;
         }
         if (hello->name.size > SCN_SERVER_author_bytes_max) {
-                scn_session_end(session, SCN_E_RANGE, "hello.name: longer than author_bytes_max");
+                char text[80];
+                (void)snprintf(text, sizeof text, "hello.name: longer than author_bytes_max = %u bytes",
+                        SCN_SERVER_author_bytes_max);
+                scn_session_end(session, SCN_E_RANGE, text);
                 return;
         }
         if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_SERVER_ping_max)) {
-                scn_session_end(session, SCN_E_RANGE, "hello.ping: from 1 second to ping_max");
+                char text[80];
+                (void)snprintf(text, sizeof text, "hello.ping: from 1 second to ping_max = %u", SCN_SERVER_ping_max);
+                scn_session_end(session, SCN_E_RANGE, text);
                 return;
         }
         session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
@@ -520,9 +525,8 @@ static bool on_open(struct scn_session *session, const struct scn_message *messa
 {
         if (session->state != SCN_SESSION_KNOWN) {
                 scn_session_fail(session, message->as.open.request, SCN_E_OUT_OF_TURN,
-                        session->state == SCN_SESSION_OPENING
-                                ? "another open is under way: its answer comes first"
-                                : "a document is open already");
+                        session->state == SCN_SESSION_OPENING ? "another open is under way: its answer comes first"
+                                                              : "a document is open already");
                 return true;
         }
         session->state = SCN_SESSION_OPENING;

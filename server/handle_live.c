@@ -278,9 +278,11 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         const struct scn_live_entry *blocker = NULL;
         struct named named;
         if (ttl == 0 || ttl > SCN_LIVE_lock_ttl_max || mask == 0) {
+                char text[80];
+                (void)snprintf(
+                        text, sizeof text, "lock.ttl: from 1 second to lock_ttl_max = %u", SCN_LIVE_lock_ttl_max);
                 scn_session_fail(session, message->request, SCN_E_RANGE,
-                        mask == 0 ? "lock.mask: of no channel that can be locked"
-                                  : "lock.ttl: from 1 second to lock_ttl_max");
+                        mask == 0 ? "lock.mask: of no channel that can be locked" : text);
                 return;
         }
         enum scn_error error = read_nodes(session, message->nodes, SCN_LIVE_locks_max, &named);

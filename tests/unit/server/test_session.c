@@ -237,7 +237,7 @@ SCN_TEST(session, may_promise_between_a_second_and_an_hour)
                 if (cases[i].is_good) {
                         (void)peer_expect(&peer, SCN_MESSAGE_welcome);
                 } else {
-                        peer_expect_code(&peer, SCN_MESSAGE_failed, "range");
+                        peer_expect_text(&peer, SCN_MESSAGE_failed, "hello.ping: from 1 second to ping_max = 3600");
                 }
                 peer_close(&peer);
         }
@@ -489,6 +489,24 @@ SCN_TEST(session, is_told_what_keeps_it_from_opening_a_document)
         (void)peer_expect(&ann, SCN_MESSAGE_opened);
         peer_ask_open(&ann, "quay", true);
         peer_expect_text(&ann, SCN_MESSAGE_failed, "a document is open already");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, is_told_that_a_strict_edit_needs_a_base)
+{
+        static const uint8_t ops[] = {0x91, 0x83, 0x00, 0x04, 0x01, 0x01, 0x06, 0xa1, 'n'};
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = 1;
+        message.as.edit.ops = (struct scn_slice){ops, sizeof ops};
+        message.as.edit.strict = true;
+        peer_send(&ann, &message);
+        peer_expect_text(&ann, SCN_MESSAGE_refused, "strict without base: the op is malformed");
         peer_close(&ann);
         hub_finish(&hub);
 }
