@@ -360,9 +360,36 @@ static void put_lost(struct scn_said *said, const struct scn_edit *edit, const s
                 refusal->lost);
 }
 
+const char *scn_about_lock(struct scn_said *said, struct scn_uid node, struct scn_slice holder, uint64_t session)
+{
+        const struct scn_node_ref ref = {.kind = SCN_REF_UID, .uid = node};
+        char text[64];
+        *said = (struct scn_said){.size = 0};
+        put_ref(said, "node", &ref);
+        put(said, "locked by ");
+        put_slice(said, holder);
+        (void)snprintf(text, sizeof text, ", session %" PRIu64, session);
+        put(said, text);
+        return said->text;
+}
+
+/* What is wrong with an edit as such, or with an op that can be read. NULL: nothing of that. */
+static const char *bad_op_text(const struct scn_edit *edit, const struct scn_refusal *refusal)
+{
+        if (edit->is_strict && !edit->has_base) {
+                return "strict: needs base";
+        }
+        const struct scn_op *op = refusal != NULL && refusal->op < edit->ops_count ? &edit->ops[refusal->op] : NULL;
+        return op != NULL && op->place == SCN_PLACE_AFTER ? "after: it is the node itself" : NULL;
+}
+
 const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, enum scn_error error,
         const struct scn_refusal *refusal, const struct scn_limits *limits)
 {
+        const char *text = error == SCN_E_BAD_OP ? bad_op_text(edit, refusal) : NULL;
+        if (error == SCN_E_LOCKED && refusal != NULL) {
+                return scn_about_lock(said, refusal->node, refusal->holder, refusal->session);
+        }
         *said = (struct scn_said){.size = 0};
         if (refusal != NULL && refusal->lost != NULL) {
                 put_lost(said, edit, refusal);
@@ -376,7 +403,8 @@ const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, e
                 put(said, scn_answer_field_word(refusal->field));
                 put(said, ": ");
         }
-        (void)end(said, error, text_of(error, refusal != NULL ? refusal->lost : NULL), limits);
+        text = text != NULL ? text : text_of(error, refusal != NULL ? refusal->lost : NULL);
+        (void)end(said, error, text, limits);
         if (error == SCN_E_TOO_LARGE) {
                 put_record_limit(said, limits);
         }

@@ -24,6 +24,8 @@ const char *scn_about_request(struct scn_said *said, const struct scn_message *m
 /* The same of an edit. `refusal` NULL: nothing more is known. */
 const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, enum scn_error error,
         const struct scn_refusal *refusal, const struct scn_limits *limits);
+/* That a node is another author's for the time being. */
+const char *scn_about_lock(struct scn_said *said, struct scn_uid node, struct scn_slice holder, uint64_t session);
 /* Whether such an error is about what the request said: a storage's text then tells what there is instead, and is for
  * who asked. What it says of any other error is about the disk, and is for the log. */
 bool scn_about_is_of_request(enum scn_error error);

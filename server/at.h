@@ -6,7 +6,14 @@
 /* Which revision is meant where the wire has "at": an integer is a revision; a text is a time if it has a time's form
  * (2026-01-31T...), else a tag. */
 
+#include "protocol/wire/message.h"
 #include "storage/storage.h"
+
+#define SCN_AT_TEXT_BYTES 64
+
+/* Whether what a request says of revisions can be read: SCN_OK, SCN_E_BAD_MESSAGE or SCN_E_BAD_UTF8, and then a text
+ * that names the field. */
+SCN_NODISCARD enum scn_error scn_at_check(const struct scn_message *message, char text_out[SCN_AT_TEXT_BYTES]);
 
 /* On a worker. SCN_E_BAD_MESSAGE: neither integer nor text; SCN_E_BAD_UTF8, SCN_E_BAD_TIME, SCN_E_NO_TAG, those of
  * storage.h. Whether the revision has been reached is not looked at. */

@@ -215,7 +215,8 @@ static void refuse_unread(const struct scn_attempt *attempt)
                 scn_batch_add_refused(attempt->batch, &attempt->taken, attempt->error, &refusal);
                 return;
         }
-        (void)snprintf(text, sizeof text, "%s: %s", fault->entry, scn_error_text(attempt->error));
+        (void)snprintf(text, sizeof text, "%s: %s", fault->entry,
+                fault->reason != NULL ? fault->reason : scn_error_text(attempt->error));
         scn_batch_add_refused_said(attempt->batch, &attempt->taken, attempt->error, &refusal, text);
 }
 

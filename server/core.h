@@ -398,9 +398,9 @@ struct scn_shared_bytes *scn_session_frame(const struct scn_message *message);
 void scn_session_fail(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
 /* The same with a text that says already what it is about. */
 void scn_session_fail_said(struct scn_session *session, uint64_t request, enum scn_error error, const char *text);
-/* The same where a limit was reached: says which, by the name in the greeting, and how much it allows. */
-void scn_session_fail_limit(
-        struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed);
+/* The same where a limit was reached: says with what, which, by the name in the greeting, and how much it allows. */
+void scn_session_fail_limit(struct scn_session *session, uint64_t request, enum scn_error error, const char *field,
+        const char *limit, uint64_t allowed);
 /* The same where what a field of the request holds is the error: names it ("lock.nodes"). */
 void scn_session_fail_field(struct scn_session *session, uint64_t request, enum scn_error error, const char *field);
 /* The same for a message that was handled before. */

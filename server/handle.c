@@ -5,6 +5,7 @@
 
 #include "protocol/base/alloc.h"
 #include "server/adopt.h"
+#include "server/at.h"
 #include "server/core.h"
 #include "server/fork.h"
 #include "server/history.h"
@@ -81,30 +82,36 @@ static bool take_author(struct scn_session *session, struct scn_slice name)
         return true;
 }
 
-static void handle_hello(struct scn_session *session, const struct scn_message_hello *hello)
+/* SCN_OK, or why the text says that nobody is let in who says this. */
+static enum scn_error check_hello(const struct scn_message_hello *hello, char *text, size_t room)
 {
         if (hello->version < SCN_PROTOCOL_VERSION) {
-                char text[96];
-                (void)snprintf(text, sizeof text, "hello.version: %llu is not spoken here, version %u is",
+                (void)snprintf(text, room, "hello.version: %llu is not spoken here, version %u is",
                         (unsigned long long)hello->version, SCN_PROTOCOL_VERSION);
-                scn_session_end(session, SCN_E_VERSION, text);
-                return;
+                return SCN_E_VERSION;
         }
         if (scn_uid_is_none(hello->client)) {
-                scn_session_end(session, SCN_E_RANGE, "hello.client: no uid");
-                return;
+                (void)snprintf(text, room, "hello.client: no uid");
+                return SCN_E_RANGE;
         }
         if (hello->name.size > SCN_SERVER_author_bytes_max) {
-                char text[80];
-                (void)snprintf(text, sizeof text, "hello.name: longer than author_bytes_max = %u bytes",
+                (void)snprintf(text, room, "hello.name: of %u bytes, author_bytes_max = %u", hello->name.size,
                         SCN_SERVER_author_bytes_max);
-                scn_session_end(session, SCN_E_RANGE, text);
-                return;
+                return SCN_E_RANGE;
         }
         if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_SERVER_ping_max)) {
-                char text[80];
-                (void)snprintf(text, sizeof text, "hello.ping: from 1 second to ping_max = %u", SCN_SERVER_ping_max);
-                scn_session_end(session, SCN_E_RANGE, text);
+                (void)snprintf(text, room, "hello.ping: from 1 second to ping_max = %u", SCN_SERVER_ping_max);
+                return SCN_E_RANGE;
+        }
+        return SCN_OK;
+}
+
+static void handle_hello(struct scn_session *session, const struct scn_message_hello *hello)
+{
+        char text[96];
+        const enum scn_error error = check_hello(hello, text, sizeof text);
+        if (error != SCN_OK) {
+                scn_session_end(session, error, text);
                 return;
         }
         session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
@@ -411,11 +418,11 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
                 const struct scn_slice action = text_of(actions[i]);
                 if (action.size == message->action.size &&
                         memcmp(action.data, message->action.data, action.size) == 0) {
-                        if (MANAGE_CREATE + i == MANAGE_RENAME && message->to.data == NULL) {
+                        struct scn_storage_fault fault;
+                        if (i == 3 && message->to.data == NULL) {
                                 scn_session_fail_field(session, message->request, SCN_E_MISSING_FIELD, "manage.to");
                                 return;
                         }
-                        struct scn_storage_fault fault;
                         const enum scn_error error =
                                 i == 0 ? scn_server_check_reserve(session->server, &fault) : SCN_OK;
                         if (error != SCN_OK) {
@@ -428,7 +435,7 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
                         return;
                 }
         }
-        scn_session_fail(session, message->request, SCN_E_BAD_MESSAGE, "manage.action is none of those there are");
+        scn_session_fail(session, message->request, SCN_E_BAD_MESSAGE, "manage.action: none of those there are");
 }
 
 static void handle_kick(struct scn_session *session, const struct scn_message_kick *message)
@@ -525,8 +532,9 @@ static bool on_open(struct scn_session *session, const struct scn_message *messa
 {
         if (session->state != SCN_SESSION_KNOWN) {
                 scn_session_fail(session, message->as.open.request, SCN_E_OUT_OF_TURN,
-                        session->state == SCN_SESSION_OPENING ? "another open is under way: its answer comes first"
-                                                              : "a document is open already");
+                        session->state == SCN_SESSION_OPENING
+                                ? "open: one is under way, and its answer has to be awaited"
+                                : "open: a document is open already");
                 return true;
         }
         session->state = SCN_SESSION_OPENING;
@@ -697,6 +705,26 @@ static const struct {
         {SCN_MESSAGE_fork, true, on_fork},
 };
 
+/* By its name, for not all have a request that would tell which it was. */
+static void refuse_unopened(struct scn_session *session, const struct scn_message *message)
+{
+        char text[96];
+        (void)snprintf(text, sizeof text, "%s: %s", scn_message_name(message->kind), scn_error_text(SCN_E_NOT_OPEN));
+        scn_session_note_refused(session, message);
+        scn_session_reject(session, message->kind, request_of(message), SCN_E_NOT_OPEN, text);
+}
+
+/* One that says a revision in no way that there is. What has a number is refused in its turn. */
+static bool refuse_unreadable(struct scn_session *session, const struct scn_message *message)
+{
+        char text[SCN_AT_TEXT_BYTES];
+        const enum scn_error error = message->kind == SCN_MESSAGE_restore ? SCN_OK : scn_at_check(message, text);
+        if (error != SCN_OK) {
+                scn_session_fail(session, message->as.tree.request, error, text);
+        }
+        return error != SCN_OK;
+}
+
 bool scn_handle(struct scn_session *session, const struct scn_message *message)
 {
         if (session->state == SCN_SESSION_NEW) {
@@ -715,8 +743,10 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
                         return false;
                 }
                 if (handlers[i].needs_room && session->state != SCN_SESSION_OPEN) {
-                        scn_session_note_refused(session, message);
-                        scn_session_reject(session, message->kind, request_of(message), SCN_E_NOT_OPEN, NULL);
+                        refuse_unopened(session, message);
+                        return true;
+                }
+                if (refuse_unreadable(session, message)) {
                         return true;
                 }
                 if (handlers[i].needs_room && scn_session_is_lent(session)) {

@@ -33,8 +33,8 @@ void scn_handle_presence(struct scn_session *session, const struct scn_message_p
                 scn_buffer_finish(&merged);
         }
         if (error == SCN_E_TOO_LARGE) {
-                scn_session_fail_limit(
-                        session, SCN_ABSENT, error, "presence_bytes_max", (uint64_t)SCN_LIVE_presence_bytes_max);
+                scn_session_fail_limit(session, SCN_ABSENT, error, "presence", "presence_bytes_max",
+                        (uint64_t)SCN_LIVE_presence_bytes_max);
         } else if (error != SCN_OK) {
                 scn_session_fail_field(session, SCN_ABSENT, error, "presence");
         }
@@ -259,16 +259,13 @@ static void answer_locked(struct scn_session *session, uint64_t request, const s
 static void fail_lock(
         struct scn_session *session, uint64_t request, enum scn_error error, const struct scn_live_entry *blocker)
 {
-        char uid[SCN_UID_TEXT_LENGTH + 1];
-        char text[SCN_AUTHOR_BYTES_MAX + 128];
+        struct scn_said said;
         if (blocker == NULL) {
                 scn_session_fail(session, request, error, NULL);
                 return;
         }
-        scn_uid_format(blocker->uid, uid);
-        (void)snprintf(text, sizeof text, "node %s is locked by %.*s, session %llu", uid, (int)blocker->bytes.size,
-                (const char *)blocker->bytes.data, (unsigned long long)blocker->session);
-        scn_session_fail(session, request, error, text);
+        scn_session_fail_said(
+                session, request, error, scn_about_lock(&said, blocker->uid, blocker->bytes, blocker->session));
 }
 
 void scn_handle_lock(struct scn_session *session, const struct scn_message_lock *message)
@@ -277,12 +274,15 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         const uint64_t mask = message->mask == SCN_ABSENT ? SCN_MASK_DURABLE : message->mask & SCN_MASK_DURABLE;
         const struct scn_live_entry *blocker = NULL;
         struct named named;
-        if (ttl == 0 || ttl > SCN_LIVE_lock_ttl_max || mask == 0) {
+        if (mask == 0) {
+                scn_session_fail(session, message->request, SCN_E_RANGE, "lock.mask: of no channel that can be locked");
+                return;
+        }
+        if (ttl == 0 || ttl > SCN_LIVE_lock_ttl_max) {
                 char text[80];
                 (void)snprintf(
                         text, sizeof text, "lock.ttl: from 1 second to lock_ttl_max = %u", SCN_LIVE_lock_ttl_max);
-                scn_session_fail(session, message->request, SCN_E_RANGE,
-                        mask == 0 ? "lock.mask: of no channel that can be locked" : text);
+                scn_session_fail(session, message->request, SCN_E_RANGE, text);
                 return;
         }
         enum scn_error error = read_nodes(session, message->nodes, SCN_LIVE_locks_max, &named);

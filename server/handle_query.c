@@ -97,7 +97,8 @@ void scn_answers_add(struct scn_answers *answers, struct scn_packer *packer, boo
 void scn_answers_send(struct scn_answers *answers, struct scn_session *session, const char *text)
 {
         if (answers->error != SCN_OK && answers->limit != NULL) {
-                scn_session_fail_limit(session, answers->request, answers->error, answers->limit, answers->allowed);
+                scn_session_fail_limit(
+                        session, answers->request, answers->error, "world.nodes", answers->limit, answers->allowed);
                 return;
         }
         if (answers->error != SCN_OK && text == NULL && answers->field != NULL) {

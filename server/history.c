@@ -194,7 +194,7 @@ static void answer(struct scn_session *session, struct scn_history_job *job)
         const char *text = job->fault.text[0] != '\0' ? job->fault.text : NULL;
         struct scn_message asked;
         struct scn_message_fault fault;
-        if (job->answers.error == SCN_OK ||
+        if (job->answers.error == SCN_OK || job->answers.field != NULL || job->answers.limit != NULL ||
                 scn_message_decode(job->payload, SCN_RECEIVER_SERVER, &asked, &fault) != SCN_OK) {
                 scn_answers_send(&job->answers, session, text);
                 return;

@@ -279,11 +279,12 @@ void scn_session_fail_about(struct scn_session *session, const struct scn_messag
         send_failed(session, request, error, scn_about_request(&said, message, error, text, limits), false);
 }
 
-void scn_session_fail_limit(
-        struct scn_session *session, uint64_t request, enum scn_error error, const char *limit, uint64_t allowed)
+void scn_session_fail_limit(struct scn_session *session, uint64_t request, enum scn_error error, const char *field,
+        const char *limit, uint64_t allowed)
 {
         char text[160];
-        (void)snprintf(text, sizeof text, "%s, %s = %llu", scn_error_text(error), limit, (unsigned long long)allowed);
+        (void)snprintf(text, sizeof text, "%s: %s, %s = %llu", field, scn_error_text(error), limit,
+                (unsigned long long)allowed);
         scn_session_fail(session, request, error, text);
 }
 
@@ -619,7 +620,7 @@ void scn_session_answer_fault(struct scn_session *session, enum scn_error error,
                 (void)snprintf(text, sizeof text, "%s%s%s: %s",
                         fault->number == SCN_ABSENT ? "message" : scn_message_name(fault->number),
                         fault->field == NULL ? "" : ".", fault->field == NULL ? "" : fault->field,
-                        scn_error_text(error));
+                        fault->reason != NULL ? fault->reason : scn_error_text(error));
         }
         note_unread(session, fault);
         if (fault->number == SCN_MESSAGE_adopt) {

@@ -6,6 +6,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "server/answer.h"
+#include "server/at.h"
 #include "server/attempt.h"
 #include "server/core.h"
 #include "server/restore.h"
@@ -82,8 +83,11 @@ static bool take_part(struct scn_session *session, struct scn_slice payload)
 {
         const bool fits = session->staged_bytes + payload.size <= SCN_SERVER_edit_bytes_max;
         if (!fits) {
+                char text[96];
+                (void)snprintf(text, sizeof text, "an edit in parts is larger than edit_bytes_max = %u",
+                        SCN_SERVER_edit_bytes_max);
                 scn_session_drop_staged(session);
-                scn_session_end(session, SCN_E_TOO_LARGE, "an edit in parts is larger than edit_bytes_max");
+                scn_session_end(session, SCN_E_TOO_LARGE, text);
         }
         return fits;
 }
@@ -200,6 +204,13 @@ static enum step take_restore(struct scn_attempt *taken)
         enum scn_error error = SCN_OK;
         struct scn_said said;
         const char *text = NULL;
+        char unreadable[SCN_AT_TEXT_BYTES];
+        error = scn_at_check(taken->message, unreadable);
+        if (error != SCN_OK) {
+                scn_session_use_number(session, message->number);
+                refuse_now(session, message->number, error, unreadable);
+                return STEP_TAKEN;
+        }
         const enum scn_restore_state state = scn_restore_prepare(session, message, &said, &text, &error);
         if (state == SCN_RESTORE_REFUSED) {
                 scn_session_use_number(session, message->number);

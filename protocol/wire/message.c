@@ -282,6 +282,8 @@ static void note_request(const struct scn_message *message, const struct row *ro
         }
 }
 
+static const char ends_early[] = "it ends too early";
+
 static enum scn_error decode_fields(struct scn_unpacker *unpacker, uint32_t count, const struct row *row,
         struct scn_message *message, struct scn_message_fault *fault)
 {
@@ -296,6 +298,7 @@ static enum scn_error decode_fields(struct scn_unpacker *unpacker, uint32_t coun
                         decode_field(unpacker, message, field);
                 }
                 if (unpacker->error != SCN_OK) {
+                        fault->reason = unpacker->is_short ? ends_early : NULL;
                         return unpacker->error;
                 }
                 /* A uid of zeros is none. */
@@ -310,17 +313,32 @@ static enum scn_error decode_fields(struct scn_unpacker *unpacker, uint32_t coun
         for (uint32_t i = row->fields_count; i < count; i++) {
                 (void)scn_unpack_raw(unpacker);
         }
+        fault->reason = unpacker->is_short                                   ? ends_early
+                : unpacker->error == SCN_OK && !scn_unpack_is_done(unpacker) ? "bytes follow behind its end"
+                                                                             : NULL;
         return scn_unpack_is_done(unpacker) ? SCN_OK : SCN_E_BAD_MESSAGE;
+}
+
+/* Why not even the number of a message could be read. */
+static const char *reason_of(struct scn_slice payload, const struct scn_unpacker *unpacker)
+{
+        struct scn_unpacker first = scn_unpacker_from(payload);
+        const bool is_array = scn_unpack_kind(&first) == SCN_PACK_ARRAY;
+        if (is_array && scn_unpack_array(&first) == 0 && first.error == SCN_OK) {
+                return "an empty array";
+        }
+        return unpacker->is_short ? ends_early : is_array ? "its number is none" : "not an array";
 }
 
 enum scn_error scn_message_decode(struct scn_slice payload, enum scn_message_receiver receiver,
         struct scn_message *message_out, struct scn_message_fault *fault_out)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(payload);
-        *fault_out = (struct scn_message_fault){SCN_ABSENT, SCN_ABSENT, NULL, 0};
+        *fault_out = (struct scn_message_fault){SCN_ABSENT, SCN_ABSENT, NULL, 0, NULL};
         const uint32_t count = scn_unpack_array(&unpacker);
         const uint64_t number = scn_unpack_uint(&unpacker, UINT32_MAX);
         if (unpacker.error != SCN_OK || count == 0) {
+                fault_out->reason = reason_of(payload, &unpacker);
                 return SCN_E_BAD_MESSAGE;
         }
         fault_out->number = number;

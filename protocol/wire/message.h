@@ -73,6 +73,7 @@ struct scn_message_fault {
         uint64_t request;   /* its request or number field if it could be read, else SCN_ABSENT */
         const char *field;  /* name of the field, or NULL */
         uint32_t bytes_max; /* of the whole message, if that was too large; else 0 */
+        const char *reason; /* for people; NULL: no other than the error's text */
 };
 
 /* Reads one message for `receiver`. SCN_E_BAD_MESSAGE (malformed, a field of another kind),

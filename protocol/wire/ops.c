@@ -4,6 +4,7 @@
 #include "protocol/wire/ops.h"
 
 #include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
 #include "protocol/base/uid.h"
 #include "protocol/wire/message.h"
 
@@ -62,6 +63,16 @@ static void fail(struct scn_unpacker *unpacker, enum scn_error error)
         unpacker->error = unpacker->error == SCN_OK ? error : unpacker->error;
 }
 
+/* With words that say more than the error's own. */
+static void blame(struct scn_unpacker *unpacker, struct scn_ops_fault *fault, const char *entry, const char *reason)
+{
+        if (unpacker->error == SCN_OK) {
+                unpacker->error = SCN_E_BAD_OP;
+                fault->entry = entry;
+                fault->reason = reason;
+        }
+}
+
 static void decode_floats(struct scn_unpacker *unpacker, float *floats, uint32_t count)
 {
         if (scn_unpack_array(unpacker) != count) {
@@ -96,10 +107,10 @@ static struct scn_slice decode_optional_text(struct scn_unpacker *unpacker)
         return scn_unpack_is_nil(unpacker) ? (struct scn_slice){NULL, 0} : scn_unpack_text(unpacker, UINT32_MAX);
 }
 
-static void decode_place(struct scn_unpacker *unpacker, struct scn_op *op, uint64_t key)
+static void decode_place(struct scn_unpacker *unpacker, struct scn_op *op, uint64_t key, struct scn_ops_fault *fault)
 {
         if (op->place != SCN_PLACE_UNSAID) {
-                fail(unpacker, SCN_E_BAD_OP);
+                blame(unpacker, fault, key_names[key], "either index or after");
                 return;
         }
         op->place = key == KEY_INDEX ? SCN_PLACE_INDEX : SCN_PLACE_AFTER;
@@ -121,8 +132,8 @@ static void decode_trs(struct scn_unpacker *unpacker, struct scn_op *op, uint64_
         }
 }
 
-static void decode_entry(
-        struct scn_unpacker *unpacker, struct scn_ops *ops, struct scn_op *op, uint64_t key, enum scn_field *field)
+static void decode_entry(struct scn_unpacker *unpacker, struct scn_ops *ops, struct scn_op *op, uint64_t key,
+        struct scn_ops_fault *fault)
 {
         switch (key) {
         case KEY_OP:
@@ -136,7 +147,7 @@ static void decode_entry(
                 break;
         case KEY_INDEX:
         case KEY_AFTER:
-                decode_place(unpacker, op, key);
+                decode_place(unpacker, op, key, fault);
                 break;
         case KEY_UID:
                 op->uid = scn_unpack_uid(unpacker);
@@ -147,7 +158,7 @@ static void decode_entry(
         case KEY_T:
         case KEY_R:
         case KEY_S:
-                decode_trs(unpacker, op, key, field);
+                decode_trs(unpacker, op, key, &fault->field);
                 break;
         case KEY_PROPS:
                 decode_properties(unpacker, ops, op);
@@ -170,29 +181,70 @@ static void decode_entry(
         }
 }
 
+/* Of those whose whole range is smaller than what a number may be. */
+static const char *range_of(uint64_t key)
+{
+        return key == KEY_OP       ? "from 0 to 5"
+                : key == KEY_KEEP  ? "from 0 to 1"
+                : key == KEY_INDEX ? "from 0 to 4294967295"
+                                   : NULL;
+}
+SCN_STATIC_ASSERT(SCN_OP_COUNT == 6, "as range_of() says");
+
+/* What an op cannot do without. */
+static void check_needs(struct scn_unpacker *unpacker, const struct scn_op *op, struct scn_ops_fault *fault)
+{
+        static const struct {
+                const char *reason;
+                uint32_t keys;
+        } needs[] = {
+                [SCN_OP_ADD] = {"an add needs one", 1u << KEY_PARENT},
+                [SCN_OP_REMOVE] = {"a remove needs one", 1u << KEY_NODE},
+                [SCN_OP_MOVE] = {"a move needs one", 1u << KEY_NODE | 1u << KEY_PARENT},
+                [SCN_OP_TRANSFORM] = {"a transform needs one", 1u << KEY_NODE},
+                [SCN_OP_RENAME] = {"a rename needs one", 1u << KEY_NODE},
+                [SCN_OP_SET] = {"a set needs one", 1u << KEY_NODE | 1u << KEY_KEY},
+                [SCN_OP_COUNT] = {"each op needs one", 1u << KEY_OP},
+        };
+        const uint32_t missing = needs[op->kind].keys &
+                ((op->kind == SCN_OP_COUNT ? 1u << KEY_OP : 0) | (op->node.kind == SCN_REF_NONE ? 1u << KEY_NODE : 0) |
+                        (op->parent.kind == SCN_REF_NONE ? 1u << KEY_PARENT : 0) |
+                        (op->key.data == NULL ? 1u << KEY_KEY : 0));
+        if (missing != 0) {
+                blame(unpacker, fault, key_names[__builtin_ctz(missing)], needs[op->kind].reason);
+        }
+}
+
 static void decode_op(
         struct scn_unpacker *unpacker, struct scn_ops *ops, struct scn_op *op, struct scn_ops_fault *fault)
 {
         uint64_t seen = 0;
-        const uint32_t count = scn_unpack_map(unpacker);
         *op = (struct scn_op){.kind = SCN_OP_COUNT};
+        fault->entry = "ops";
+        fault->reason = "this op is not a map";
+        const uint32_t count = scn_unpack_map(unpacker);
         for (uint32_t i = 0; i < count && unpacker->error == SCN_OK; i++) {
+                fault->entry = "ops";
+                fault->reason = "a key of this op is no integer from 0 to 4294967295";
                 const uint64_t key = scn_unpack_uint(unpacker, UINT32_MAX);
+                if (unpacker->error != SCN_OK) {
+                        return;
+                }
                 const uint64_t bit = key < 64 ? UINT64_C(1) << key : 0;
-                fault->entry = unpacker->error == SCN_OK && key < KEY_COUNT ? key_names[key] : NULL;
+                fault->entry = key < KEY_COUNT ? key_names[key] : NULL;
+                fault->reason = NULL;
                 if ((seen & bit) != 0) {
-                        fail(unpacker, SCN_E_BAD_OP);
+                        blame(unpacker, fault, fault->entry, "it is there twice");
+                        return;
                 }
                 seen |= bit;
-                if (unpacker->error == SCN_OK) {
-                        decode_entry(unpacker, ops, op, key, &fault->field);
-                }
+                decode_entry(unpacker, ops, op, key, fault);
+                fault->reason = unpacker->error == SCN_E_RANGE ? range_of(key) : fault->reason;
         }
         if (unpacker->error == SCN_OK) {
-                fault->entry = op->kind == SCN_OP_COUNT ? key_names[KEY_OP] : NULL;
-        }
-        if (op->kind == SCN_OP_COUNT) {
-                fail(unpacker, SCN_E_BAD_OP);
+                fault->entry = NULL;
+                fault->reason = NULL;
+                check_needs(unpacker, op, fault);
         }
 }
 
@@ -214,6 +266,8 @@ enum scn_error scn_ops_decode(
         const uint32_t count = scn_unpack_array(&unpacker);
         *fault_out = (struct scn_ops_fault){.op = (uint32_t)ops->count, .field = SCN_FIELD_COUNT};
         if (unpacker.error != SCN_OK) {
+                fault_out->entry = "ops";
+                fault_out->reason = "not an array";
                 return SCN_E_BAD_OP;
         }
         if (count > limits->ops_max - ops->count) {

@@ -45,7 +45,8 @@ void scn_ops_finish(struct scn_ops *ops);
 struct scn_ops_fault {
         uint32_t op;
         enum scn_field field; /* SCN_FIELD_COUNT: none */
-        const char *entry;    /* of the op's map, by its name in PROTOCOL.md; NULL: none of those it has */
+        const char *entry;    /* of the op's map, by its name in PROTOCOL.md, or "ops"; NULL: none of those it has */
+        const char *reason;   /* for people; NULL: no other than the error's text */
 };
 
 /* Appends the ops of an array; ops that were there stay (parts of one edit). Errors: SCN_E_BAD_OP (malformed, an

@@ -211,6 +211,14 @@ static void fail(struct scn_unpacker *unpacker, enum scn_error error)
         }
 }
 
+static void fail_short(struct scn_unpacker *unpacker)
+{
+        if (unpacker->error == SCN_OK) {
+                unpacker->error = SCN_E_BAD_MESSAGE;
+                unpacker->is_short = true;
+        }
+}
+
 static inline size_t left_of(const struct scn_unpacker *unpacker)
 {
         return (size_t)(unpacker->end - unpacker->at);
@@ -231,7 +239,7 @@ static uint64_t take_bytes(struct scn_unpacker *unpacker, size_t size)
 {
         uint64_t value = 0;
         if (left_of(unpacker) < size) {
-                fail(unpacker, SCN_E_BAD_MESSAGE);
+                fail_short(unpacker);
                 return 0;
         }
         for (size_t i = 0; i < size; i++) {
@@ -326,7 +334,7 @@ static struct head take_named_head(struct scn_unpacker *unpacker, uint8_t byte)
 static inline struct head take_any_head(struct scn_unpacker *unpacker)
 {
         if (unpacker->error != SCN_OK || left_of(unpacker) == 0) {
-                fail(unpacker, SCN_E_BAD_MESSAGE);
+                fail_short(unpacker);
                 return head_of(SCN_PACK_NONE, 0);
         }
         const uint8_t byte = *unpacker->at++;
@@ -373,7 +381,7 @@ static inline struct head take_head(struct scn_unpacker *unpacker)
 {
         const struct head head = take_any_head(unpacker);
         if (bytes_behind(head) > left_of(unpacker)) {
-                fail(unpacker, SCN_E_BAD_MESSAGE);
+                fail_short(unpacker);
         }
         return unpacker->error == SCN_OK ? head : head_of(SCN_PACK_NONE, 0);
 }

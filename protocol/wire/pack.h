@@ -54,12 +54,13 @@ struct scn_unpacker {
         const uint8_t *at;
         const uint8_t *end;
         enum scn_error error;
+        bool is_short; /* ... is that the bytes end before the object does */
 };
 
 static inline struct scn_unpacker scn_unpacker_from(struct scn_slice bytes)
 {
         /* Nothing may have no address, and from that one must not count. */
-        return (struct scn_unpacker){bytes.data, bytes.size > 0 ? bytes.data + bytes.size : bytes.data, SCN_OK};
+        return (struct scn_unpacker){bytes.data, bytes.size > 0 ? bytes.data + bytes.size : bytes.data, SCN_OK, false};
 }
 
 enum scn_pack_kind {

@@ -165,11 +165,15 @@ SCN_TEST(about, an_edit_that_cannot_be_read_names_the_entry_of_its_op)
                 uint32_t size;
                 const char *text;
         } cases[] = {
-                {"\x91\x81\x00\x09", 4, "op: a number is outside the range of its field"},
-                {"\x91\x83\x00\x00\x02\xa1/\x03\xff", 9, "index: a number is outside the range of its field"},
+                {"\x91\x81\x00\x09", 4, "op: from 0 to 5"},
+                {"\x91\x83\x00\x00\x02\xa1/\x03\xff", 9, "index: from 0 to 4294967295"},
+                {"\x91\x81\x00\x00", 4, "parent: an add needs one"},
+                {"\x91\x82\x00\x05\x01\xa1/", 7, "key: a set needs one"},
+                {"\x91\x83\x00\x05\x01\xa1/\x0b\x07", 9, "key: the op is malformed"},
                 {"\x91\x82\x00\x01\x01\xc3", 6, "node: the op is malformed"},
                 {"\x91\x83\x00\x03\x01\xa1/\x08\xa0", 9, "rotation: the op is malformed"},
-                {"\x91\x07", 2, "the op is malformed"},
+                {"\x91\x07", 2, "ops: this op is not a map"},
+                {"\x07", 1, "ops: not an array"},
         };
         struct scn_message message;
         struct hub hub;
@@ -182,6 +186,256 @@ SCN_TEST(about, an_edit_that_cannot_be_read_names_the_entry_of_its_op)
                 message.as.edit.ops = (struct scn_slice){(const uint8_t *)cases[i].bytes, cases[i].size};
                 peer_send(&ann, &message);
                 peer_expect_text(&ann, SCN_MESSAGE_refused, cases[i].text);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(about, an_edit_that_cannot_be_so_says_what_is_wrong_with_it)
+{
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        (void)asking_edit(&ann, scene_add(1, 50, "boat"));
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = ++ann.number;
+        message.as.edit.ops = scene_text("\x90");
+        message.as.edit.strict = true;
+        peer_send(&ann, &message);
+        peer_expect_text(&ann, SCN_MESSAGE_refused, "strict: needs base");
+        struct scn_op op = scene_move(2, 1);
+        op.place = SCN_PLACE_AFTER;
+        op.after = path("/boat");
+        peer_edit(&ann, &op, 1);
+        peer_expect_text(&ann, SCN_MESSAGE_refused, "after: it is the node itself");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+static void ask_lock(struct peer *peer, uint64_t ttl, uint64_t mask)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_lock);
+        message.as.lock.request = 9;
+        message.as.lock.nodes = scene_text("\x91\x02");
+        message.as.lock.ttl = ttl;
+        message.as.lock.mask = mask;
+        peer_send(peer, &message);
+}
+
+SCN_TEST(about, an_edit_and_a_lock_name_the_same_lock_in_their_way)
+{
+        char wanted[160];
+        char uid[SCN_UID_TEXT_LENGTH + 1];
+        struct hub hub;
+        struct peer ann, ben;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        peer_open(&ben, &hub, 2, "ben", "isle");
+        (void)asking_edit(&ann, scene_add(1, 50, "boat"));
+        ask_lock(&ann, SCN_ABSENT, SCN_ABSENT);
+        (void)peer_expect(&ann, SCN_MESSAGE_answer);
+        scn_uid_format(scene_uid(50), uid);
+        (void)snprintf(wanted, sizeof wanted, "node %s: locked by ann, session 1", uid);
+        ask_lock(&ben, SCN_ABSENT, SCN_ABSENT);
+        peer_expect_text(&ben, SCN_MESSAGE_failed, wanted);
+        const struct scn_op op = scene_translate(2, 1, 2, 3);
+        peer_edit(&ben, &op, 1);
+        peer_expect_text(&ben, SCN_MESSAGE_refused, wanted);
+        ask_lock(&ann, 3601, SCN_ABSENT);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "lock.ttl: from 1 second to lock_ttl_max = 3600");
+        ask_lock(&ann, SCN_ABSENT, 16);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "lock.mask: of no channel that can be locked");
+        peer_close(&ben);
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+static void expect_turned_away(struct hub *hub, uint64_t ping, const char *name, const char *wanted)
+{
+        struct scn_message message;
+        struct peer peer;
+        peer_connect(&peer, hub);
+        peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
+        scn_message_init(&message, SCN_MESSAGE_hello);
+        message.as.hello.version = SCN_PROTOCOL_VERSION;
+        message.as.hello.client = scene_client(1);
+        message.as.hello.name = scene_text(name);
+        message.as.hello.ping = ping;
+        peer_send(&peer, &message);
+        peer_expect_text(&peer, SCN_MESSAGE_failed, wanted);
+        peer_close(&peer);
+}
+
+SCN_TEST(about, a_greeting_hears_the_limit_that_it_is_beyond)
+{
+        char name[258];
+        struct hub hub;
+        hub_start(&hub);
+        memset(name, 'n', sizeof name - 1);
+        name[sizeof name - 1] = '\0';
+        expect_turned_away(&hub, SCN_ABSENT, name, "hello.name: of 257 bytes, author_bytes_max = 256");
+        expect_turned_away(&hub, 3601, "ann", "hello.ping: from 1 second to ping_max = 3600");
+        expect_turned_away(&hub, 0, "ann", "hello.ping: from 1 second to ping_max = 3600");
+        hub_finish(&hub);
+}
+
+/* Not all have a request by which it could be told what failed. */
+SCN_TEST(about, what_needs_a_document_is_named_where_there_is_none)
+{
+        static const struct {
+                enum scn_message_kind kind;
+                const char *text;
+        } cases[] = {
+                {SCN_MESSAGE_unview, "unview: no document is open on this connection"},
+                {SCN_MESSAGE_presence, "presence: no document is open on this connection"},
+                {SCN_MESSAGE_preview, "preview: no document is open on this connection"},
+                {SCN_MESSAGE_info, "info: no document is open on this connection"},
+        };
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_greet(&ann, &hub, 1, "ann");
+        (void)peer_expect(&ann, SCN_MESSAGE_welcome);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                scn_message_init(&message, cases[i].kind);
+                if (cases[i].kind == SCN_MESSAGE_info || cases[i].kind == SCN_MESSAGE_unview) {
+                        message.as.info.request = 3;
+                } else {
+                        message.as.presence.map = scene_text("\x80");
+                }
+                peer_send(&ann, &message);
+                peer_expect_text(&ann, SCN_MESSAGE_failed, cases[i].text);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(about, an_opening_is_told_from_a_document_that_is_open)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_greet(&ann, &hub, 1, "ann");
+        (void)peer_expect(&ann, SCN_MESSAGE_welcome);
+        peer_ask_open(&ann, "isle", true);
+        peer_ask_open(&ann, "port", true);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "open: one is under way, and its answer has to be awaited");
+        (void)peer_expect(&ann, SCN_MESSAGE_opened);
+        peer_ask_open(&ann, "port", true);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "open: a document is open already");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(about, a_presence_that_is_too_large_is_named)
+{
+        uint8_t map[4200] = {0x81, 0xa1, 'k', 0xc5, 0x10, 0x40};
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        scn_message_init(&message, SCN_MESSAGE_presence);
+        message.as.presence.map = (struct scn_slice){map, 6 + 0x1040};
+        peer_send(&ann, &message);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "presence: it is larger than its limit, presence_bytes_max = 4096");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(about, a_renaming_without_the_new_name_says_so)
+{
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        scn_message_init(&message, SCN_MESSAGE_manage);
+        message.as.manage.request = 4;
+        message.as.manage.action = scene_text("rename");
+        message.as.manage.document = scene_text("port");
+        peer_send(&ann, &message);
+        const struct scn_message failed = peer_expect(&ann, SCN_MESSAGE_failed);
+        cr_expect(scene_is_text(failed.as.failed.code, "missing_field"));
+        cr_expect(scene_is_text(failed.as.failed.text, "manage.to: a field that must be there is absent"));
+        message.as.manage.action = scene_text("renames");
+        peer_send(&ann, &message);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "manage.action: none of those there are");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+/* [true], a negative number, and a text that is none. */
+SCN_TEST(about, what_reads_as_no_revision_is_named_by_its_field)
+{
+        static const struct {
+                enum scn_message_kind kind;
+                size_t at;
+                const char *field;
+        } cases[] = {
+#define AT(message, field) {SCN_MESSAGE_##message, offsetof(struct scn_message, as.message.field), #message "." #field}
+                AT(world, at),
+                AT(tree, at),
+                AT(digest, at),
+                AT(log, since),
+                AT(log, until),
+                AT(replay, from),
+                AT(replay, to),
+                AT(restore, at),
+                AT(fork, at),
+#undef AT
+        };
+        static const struct {
+                const char *at;
+                const char *text;
+        } wrong[] = {
+                {"\x91\xc3", "no revision, time or tag"},
+                {"\xff", "no revision, time or tag"},
+                {"\xa1\xff", "the text is not valid UTF-8"},
+        };
+        char wanted[100];
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        for (size_t i = 0; i < 3 * sizeof cases / sizeof cases[0]; i++) {
+                const bool has_number = cases[i / 3].kind == SCN_MESSAGE_restore;
+                scn_message_init(&message, cases[i / 3].kind);
+                message.as.tree.request = has_number ? ++ann.number : 7;
+                if (cases[i / 3].kind == SCN_MESSAGE_world) {
+                        message.as.world.nodes = scene_text("\x90");
+                } else if (cases[i / 3].kind == SCN_MESSAGE_fork) {
+                        message.as.fork.to = scene_text("port");
+                }
+                *(struct scn_slice *)((char *)&message + cases[i / 3].at) = scene_text(wrong[i % 3].at);
+                peer_send(&ann, &message);
+                (void)snprintf(wanted, sizeof wanted, "%s: %s", cases[i / 3].field, wrong[i % 3].text);
+                peer_expect_text(&ann, has_number ? SCN_MESSAGE_refused : SCN_MESSAGE_failed, wanted);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(about, nodes_that_are_none_are_named_by_their_field_in_the_past_too)
+{
+        uint8_t bytes[ASKING_AT_BYTES];
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "isle");
+        scn_message_init(&message, SCN_MESSAGE_world);
+        message.as.world.request = 7;
+        message.as.world.nodes = scene_text("\x91\xc3");
+        for (int i = 0; i < 2; i++) {
+                message.as.world.at = i == 0 ? (struct scn_slice){NULL, 0} : asking_at(bytes, "0");
+                peer_send(&ann, &message);
+                peer_expect_text(&ann, SCN_MESSAGE_failed, "world.nodes: the message is malformed");
         }
         peer_close(&ann);
         hub_finish(&hub);

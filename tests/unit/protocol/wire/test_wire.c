@@ -76,6 +76,38 @@ SCN_TEST(message, names_what_is_wrong)
         cr_assert_eq(decode("\xc1", 1, &fault), SCN_E_BAD_MESSAGE);
 }
 
+SCN_TEST(message, tells_what_is_cut_short_from_what_is_too_long_or_no_message)
+{
+        static const struct {
+                const char *bytes;
+                uint32_t size;
+                const char *field;  /* NULL: none */
+                const char *reason; /* NULL: none but the error's */
+        } cases[] = {
+                {"", 0, NULL, "it ends too early"},
+                {"\x92", 1, NULL, "it ends too early"},
+                {"\x90", 1, NULL, "an empty array"},
+                {"\x14", 1, NULL, "not an array"},
+                {"\x81\x14\5", 3, NULL, "not an array"},
+                {"\xc1", 1, NULL, "not an array"},
+                {"\x92\xa1x\5", 4, NULL, "its number is none"},
+                {"\x92\x14", 2, NULL, "it ends too early"},
+                {"\x92\x14\xcd\5", 4, "request", "it ends too early"},
+                {"\x93\x14\5\xcd\5", 5, NULL, "it ends too early"},
+                {"\x92\x14\5\5", 4, NULL, "bytes follow behind its end"},
+                {"\x92\x14\xa1x", 4, "request", NULL},
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                struct scn_message_fault fault;
+                cr_assert_eq(decode(cases[i].bytes, cases[i].size, &fault), SCN_E_BAD_MESSAGE, "case %zu", i);
+                cr_expect_eq(fault.field == NULL, cases[i].field == NULL, "case %zu", i);
+                cr_expect_eq(fault.reason == NULL, cases[i].reason == NULL, "case %zu", i);
+                if (fault.reason != NULL && cases[i].reason != NULL) {
+                        cr_expect_str_eq(fault.reason, cases[i].reason, "case %zu", i);
+                }
+        }
+}
+
 SCN_TEST(message, survives_any_bytes)
 {
         struct scn_random random = scn_random_from_seed(scn_test_seed(3));
@@ -349,25 +381,40 @@ SCN_TEST(ops, say_which_op_and_field_is_wrong)
                 const char *bytes;
                 uint32_t size;
                 enum scn_error error;
-                const char *entry; /* NULL: none */
+                const char *entry;
+                const char *reason; /* NULL: none but the error's */
         } cases[] = {
-                {"\x91\x83\0\1\1\x09\1\x08", 8, SCN_E_BAD_OP, "node"}, /* twice */
-                {"\x91\x81\1\x09", 4, SCN_E_BAD_OP, "op"},             /* not there */
-                {"\x91\x81\0\x09", 4, SCN_E_RANGE, "op"},
-                {"\x91\x82\0\1\1\xc3", 6, SCN_E_BAD_OP, "node"},
-                {"\x91\x82\0\4\6\x07", 6, SCN_E_BAD_OP, "name"},
-                {"\x91\x82\0\0\x0a\x90", 6, SCN_E_BAD_OP, "props"},
-                {"\x91\x82\0\2\x0d\2", 6, SCN_E_RANGE, "keep"},
-                {"\x91\x81\xa1x\1", 5, SCN_E_BAD_OP, NULL}, /* what is no key */
-                {"\x91\x07", 2, SCN_E_BAD_OP, NULL},
+                {"\x91\x83\0\1\1\x09\1\x08", 8, SCN_E_BAD_OP, "node", "it is there twice"},
+                {"\x91\x81\1\x09", 4, SCN_E_BAD_OP, "op", "each op needs one"},
+                {"\x91\x81\0\x09", 4, SCN_E_RANGE, "op", "from 0 to 5"},
+                {"\x91\x82\0\1\1\xc3", 6, SCN_E_BAD_OP, "node", NULL},
+                {"\x91\x82\0\4\6\x07", 6, SCN_E_BAD_OP, "name", NULL},
+                {"\x91\x82\0\0\x0a\x90", 6, SCN_E_BAD_OP, "props", NULL},
+                {"\x91\x82\0\2\x0d\2", 6, SCN_E_RANGE, "keep", "from 0 to 1"},
+                {"\x91\x82\0\0\3\xff", 6, SCN_E_RANGE, "index", "from 0 to 4294967295"},
+                {"\x91\x83\0\0\3\0\4\xc0", 8, SCN_E_BAD_OP, "after", "either index or after"},
+                {"\x91\x81\0\0", 4, SCN_E_BAD_OP, "parent", "an add needs one"},
+                {"\x91\x82\0\0\2\xc0", 6, SCN_E_BAD_OP, "parent", "an add needs one"},
+                {"\x91\x81\0\1", 4, SCN_E_BAD_OP, "node", "a remove needs one"},
+                {"\x91\x81\0\2", 4, SCN_E_BAD_OP, "node", "a move needs one"},
+                {"\x91\x82\0\2\1\x09", 6, SCN_E_BAD_OP, "parent", "a move needs one"},
+                {"\x91\x81\0\3", 4, SCN_E_BAD_OP, "node", "a transform needs one"},
+                {"\x91\x81\0\4", 4, SCN_E_BAD_OP, "node", "a rename needs one"},
+                {"\x91\x82\0\5\x0b\xa1k", 7, SCN_E_BAD_OP, "node", "a set needs one"},
+                {"\x91\x82\0\5\1\x09", 6, SCN_E_BAD_OP, "key", "a set needs one"},
+                {"\x91\x83\0\5\1\x09\x0b\7", 8, SCN_E_BAD_OP, "key", NULL},
+                {"\x91\x81\xa1x\1", 5, SCN_E_BAD_OP, "ops", "a key of this op is no integer from 0 to 4294967295"},
+                {"\x91\x07", 2, SCN_E_BAD_OP, "ops", "this op is not a map"},
+                {"\x07", 1, SCN_E_BAD_OP, "ops", "not an array"},
         };
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
                 const struct scn_slice bytes = {(const uint8_t *)cases[i].bytes, cases[i].size};
                 ops.count = 0;
                 cr_assert_eq(scn_ops_decode(bytes, &SCN_LIMITS_DEFAULT, &ops, &fault), cases[i].error, "case %zu", i);
-                cr_assert_eq(fault.entry == NULL, cases[i].entry == NULL, "case %zu", i);
-                if (cases[i].entry != NULL) {
-                        cr_assert_str_eq(fault.entry, cases[i].entry, "case %zu", i);
+                cr_assert_str_eq(fault.entry, cases[i].entry, "case %zu", i);
+                cr_assert_eq(fault.reason == NULL, cases[i].reason == NULL, "case %zu", i);
+                if (cases[i].reason != NULL) {
+                        cr_assert_str_eq(fault.reason, cases[i].reason, "case %zu", i);
                 }
         }
         scn_ops_finish(&ops);
