@@ -282,6 +282,36 @@ SCN_TEST(about, a_greeting_hears_the_limit_that_it_is_beyond)
         hub_finish(&hub);
 }
 
+SCN_TEST(about, a_greeting_that_cannot_be_read_ends_with_the_field_that_is_wrong)
+{
+        static const struct {
+                const char *bytes;
+                size_t size;
+                const char *text;
+        } cases[] = {
+                {"\xc4\x07\x92\x01\xca\x3f\xc0\0\0", 9, "hello.version: the number must be a whole number"},
+                {"\xc4\x07\x92\x01\xca\x7f\xc0\0\0", 9, "hello.version: a number is NaN or infinite"},
+                {"\xc4\x17\x94\x01\x01\xc4\x10"
+                 "abcdefghijklmnop\xa1\xff",
+                        25, "hello.name: the text is not valid UTF-8"},
+                {"\xc4\x03\x92\x01\xff", 5, "hello.version: a number is outside the range of its field"},
+                {"\xc4\x02\x91\x01", 4, "hello.version: a field that must be there is absent"},
+                {"\xc4\x02\x91\x3f", 4, "message 63: there is no such message, or not for this side"},
+        };
+        struct hub hub;
+        hub_start(&hub);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                struct peer peer;
+                peer_connect(&peer, &hub);
+                peer_send_bytes(&peer, scn_preface, SCN_PREFACE_BYTES);
+                peer_send_bytes(&peer, cases[i].bytes, cases[i].size);
+                peer_expect_text(&peer, SCN_MESSAGE_failed, cases[i].text);
+                cr_assert(peer_has_ended(&peer));
+                peer_close(&peer);
+        }
+        hub_finish(&hub);
+}
+
 /* Not all have a request by which it could be told what failed. */
 SCN_TEST(about, what_needs_a_document_is_named_where_there_is_none)
 {

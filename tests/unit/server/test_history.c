@@ -206,6 +206,62 @@ SCN_TEST(log, tells_what_is_of_a_group_or_between_two_times_or_tags)
 
 /* --- replay --- */
 
+SCN_TEST(history, a_log_of_a_range_with_nothing_in_it_is_empty)
+{
+        static const uint64_t ranges[][2] = {{2, 1}, {3, SCN_ABSENT}, {99, 100}};
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        (void)asking_edit(&ann, scene_add(1, 50, "a"));
+        (void)asking_edit(&ann, scene_add(1, 51, "b"));
+        for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+                scn_message_init(&message, SCN_MESSAGE_log);
+                message.as.log.request = 7;
+                message.as.log.from = ranges[i][0];
+                message.as.log.to = ranges[i][1];
+                peer_send(&ann, &message);
+                const struct scn_slice body = peer_expect(&ann, SCN_MESSAGE_answer).as.answer.body;
+                cr_expect(body.size == 1 && body.data[0] == 0x90, "case %zu", i);
+        }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+static void replay_of(struct peer *peer, struct scn_node_ref node)
+{
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_replay);
+        message.as.replay.request = 7;
+        message.as.replay.node = node;
+        peer_send(peer, &message);
+}
+
+SCN_TEST(history, a_replay_of_a_uid_is_empty_until_it_appears_but_a_path_must_lead_somewhere)
+{
+        struct scn_message message;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        (void)asking_edit(&ann, scene_add(1, 50, "a"));
+        (void)asking_edit(&ann, scene_add(1, 51, "b"));
+        replay_of(&ann, (struct scn_node_ref){.kind = SCN_REF_UID, .uid = scene_uid(51)});
+        message = peer_expect(&ann, SCN_MESSAGE_delta);
+        cr_expect(message.as.delta.to == 0 && message.as.delta.columns.size == 5, "it is whole, and has no root");
+        message = peer_expect(&ann, SCN_MESSAGE_delta);
+        cr_expect_eq(message.as.delta.to, 2);
+        replay_of(&ann, (struct scn_node_ref){.kind = SCN_REF_UID, .uid = scene_uid(77)});
+        (void)peer_expect(&ann, SCN_MESSAGE_delta);
+        while (peer_expect(&ann, SCN_MESSAGE_answer).as.answer.more) {
+        }
+        replay_of(&ann, scene_path("/c"));
+        peer_expect_code(&ann, SCN_MESSAGE_failed, "no_node");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
 static void send_replay(struct peer *peer, const char *from, const char *to, bool is_merged, const char *author)
 {
         uint8_t begins[ASKING_AT_BYTES];

@@ -251,6 +251,9 @@ SCN_TEST(parts, of_a_refused_edit_that_are_sent_again_hear_which_number_is_free)
         send_part(&ann, 1, "a", false);
         peer_expect_text(
                 &ann, SCN_MESSAGE_refused, "number 1: it was refused, and so are its further parts: the next one is 2");
+        /* That was its last part: what comes now is a repeat. */
+        send_part(&ann, 1, "a", false);
+        peer_expect_code(&ann, SCN_MESSAGE_refused, "not_applied");
         send_part(&ann, 2, "a", false);
         cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, 1);
         peer_close(&ann);

@@ -359,3 +359,74 @@ SCN_TEST(view, is_called_only_for_what_its_channels_tell)
         peer_close(&bob);
         hub_finish(&hub);
 }
+
+struct shown {
+        uint8_t bytes[512];
+        uint32_t size;
+};
+
+static void keep(struct shown *shown, struct scn_slice bytes)
+{
+        cr_assert(bytes.size > 0 && bytes.size <= sizeof shown->bytes);
+        memcpy(shown->bytes, bytes.data, bytes.size);
+        shown->size = bytes.size;
+}
+
+static struct shown view_by(struct peer *peer, uint64_t mask)
+{
+        struct shown shown;
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_view);
+        message.as.view.request = 1;
+        message.as.view.view = 1;
+        message.as.view.root = scene_path("/");
+        message.as.view.mask = mask;
+        peer_send(peer, &message);
+        (void)peer_expect(peer, SCN_MESSAGE_viewed);
+        keep(&shown, peer_expect(peer, SCN_MESSAGE_delta).as.delta.columns);
+        return shown;
+}
+
+static struct shown digest_by(struct peer *peer, uint64_t mask)
+{
+        struct shown shown;
+        struct scn_message message;
+        scn_message_init(&message, SCN_MESSAGE_digest);
+        message.as.digest.request = 1;
+        message.as.digest.mask = mask;
+        peer_send(peer, &message);
+        keep(&shown, peer_expect(peer, SCN_MESSAGE_answer).as.answer.body);
+        return shown;
+}
+
+static bool is_same(struct shown a, struct shown b)
+{
+        return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+SCN_TEST(view, takes_no_notice_of_bits_that_there_are_not)
+{
+        const uint64_t unknown = 1u << 20;
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        const struct shown structure = view_by(&ann, SCN_MASK_STRUCTURE);
+        const struct shown worlds = view_by(&ann, SCN_MASK_WORLD);
+        cr_assert_not(is_same(structure, worlds));
+        cr_expect(is_same(view_by(&ann, 0), structure));
+        cr_expect(is_same(view_by(&ann, unknown), structure));
+        cr_expect(is_same(view_by(&ann, SCN_MASK_WORLD | SCN_MASK_STRUCTURE), structure));
+        cr_expect(is_same(view_by(&ann, SCN_MASK_WORLD | SCN_MASK_VOLATILE | unknown), worlds));
+        const struct shown nothing = {.bytes = {0xc4, 0x10}, .size = 18};
+        const struct shown names = digest_by(&ann, SCN_MASK_NAME);
+        cr_expect(is_same(digest_by(&ann, 0), nothing));
+        cr_expect(is_same(digest_by(&ann, SCN_MASK_WORLD | unknown), nothing));
+        cr_expect_not(is_same(names, nothing));
+        cr_expect(is_same(digest_by(&ann, SCN_MASK_NAME | unknown), names));
+        peer_close(&ann);
+        hub_finish(&hub);
+}
