@@ -38,11 +38,6 @@ void scn_uid_to_text(struct scn_uid uid, char text_out[SCN_UID_TEXT_LENGTH + 1])
 
 /* --- Life --- */
 
-void scn_client_options_init(struct scn_client_options *options)
-{
-        *options = (struct scn_client_options)SCN_CLIENT_OPTIONS_INIT;
-}
-
 static bool is_too_long(const char *text)
 {
         return text != NULL && strlen(text) >= SCN_CLIENT_TEXT_BYTES_MAX;

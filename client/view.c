@@ -119,11 +119,6 @@ enum scn_error scn_view_begin(
         return SCN_OK;
 }
 
-void scn_view_options_init(struct scn_view_options *options)
-{
-        *options = (struct scn_view_options)SCN_VIEW_OPTIONS_INIT;
-}
-
 enum scn_error scn_view_create(
         struct scn_client *client, const struct scn_view_options *options, struct scn_view **view_out)
 {

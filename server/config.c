@@ -179,7 +179,7 @@ static const struct setting settings[] = {
                 true, set_keep_days},
         {"reserve", "MIB", "Refuse edits while less of the disk is free (64); 0: until it is full", false, true,
                 set_reserve},
-        {"check", NULL, "Only check the settings", true, false, set_check},
+        {"check", NULL, "Only check the settings, and that DIR can be made or written to", true, false, set_check},
         {"version", NULL, "Print the version", true, false, set_version},
 };
 

@@ -14,7 +14,7 @@
 
 enum scn_config_action {
         SCN_CONFIG_RUN,
-        SCN_CONFIG_CHECK,   /* the settings are all that was asked about */
+        SCN_CONFIG_CHECK,   /* only say whether it could start */
         SCN_CONFIG_VERSION, /* say the version */
 };
 

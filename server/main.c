@@ -3,6 +3,7 @@
 #include "protocol/base/alloc.h"
 #include "server/clock.h"
 #include "server/config.h"
+#include "server/data_path.h"
 #include "server/log.h"
 #include "server/net/loop.h"
 
@@ -81,6 +82,10 @@ int main(int argc, char **argv)
                 printf("%s\n", AGENT);
                 return EXIT_SUCCESS;
         case SCN_CONFIG_CHECK:
+                if (!scn_data_path_check(config.data_path, problem)) {
+                        fprintf(stderr, "scened: %s\n", problem);
+                        return EXIT_FAILURE;
+                }
                 printf("scened: the settings are good\n");
                 return EXIT_SUCCESS;
         case SCN_CONFIG_RUN:

@@ -8,6 +8,9 @@
 
 #include "server/server.h"
 
+/* How much is shown of a value that can be long, so that the cause behind it stays. */
+#define SCN_PROBLEM_VALUE_BYTES 256
+
 /* Cut off where the buffer ends. */
 void scn_problem_set(char problem_out[SCN_PROBLEM_BYTES], const char *format, ...)
         __attribute__((format(printf, 2, 3)));

@@ -56,7 +56,7 @@ struct scn_server_options {
 
 #define SCN_PROBLEM_BYTES 512
 
-/* Takes the data directory. On failure problem_out says what is wrong with which setting, for a person.
+/* Takes the data directory. On failure problem_out says what is wrong with it, for a person, or is as it was.
  * SCN_E_NO_MEMORY and storage errors, SCN_E_IN_USE among them (problem_out names the holder). */
 SCN_NODISCARD enum scn_error scn_server_create(
         const struct scn_server_options *options, struct scn_server **server_out, char problem_out[SCN_PROBLEM_BYTES]);

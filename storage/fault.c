@@ -42,8 +42,13 @@ enum scn_error scn_fault_set_errno(
         /* strerror() may use a buffer that another thread writes to. */
         const char *reason = strerrordesc_np(error_number);
 
-        return scn_fault_set(fault, map_errno(error_number), 0, error_number, "cannot %s %s: %s", verb, what,
-                reason != NULL ? reason : "unknown error");
+        if (reason == NULL)
+                reason = "unknown error";
+        /* A path can be longer than the text; the reason must not be cut off by it. */
+        const size_t taken = sizeof "cannot  : " + strlen(verb) + strlen(reason);
+        const int room = taken < sizeof fault->text ? (int)(sizeof fault->text - taken) : 0;
+        return scn_fault_set(
+                fault, map_errno(error_number), 0, error_number, "cannot %s %.*s: %s", verb, room, what, reason);
 }
 
 enum scn_error scn_storage_fail_future(struct scn_storage_fault *fault, scn_revision revision, scn_revision last)

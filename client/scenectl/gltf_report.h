@@ -52,7 +52,8 @@
         X(NULL_EXTRAS,       "null_extras",          "extras that are null were left out")                     \
         X(UNREACHED,         "unreached",            "nodes belong to no scene that was chosen and were left out:") \
         X(LEFT_OUT,          "left_out",             "a document has no place for these; left out:") \
-        X(KEPT_IN_EXTRAS,    "kept_in_extras",       "the property is not what glTF needs and was written into extras")
+        X(KEPT_IN_EXTRAS,    "kept_in_extras",       "the property is not what glTF needs and was written into extras")\
+        X(NOT_WITH_IT,       "not_with_it",          "only the imported file has any; nodes that want one:")
 /* clang-format on */
 
 enum scn_gltf_fault {

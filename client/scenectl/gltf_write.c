@@ -26,6 +26,13 @@
 SCN_STATIC_ASSERT(sizeof GLB_HEAD_ROOM - 1 == GLB_HEAD_BYTES, "as long as the head that replaces it");
 #define LIGHTS "KHR_lights_punctual"
 
+/* What only the file has that was imported: of it a document has a property with the number in that file. */
+static const struct {
+        const char *key;
+        const char *things;
+} elsewhere[] = {{"gltf.mesh", "meshes"}, {"gltf.skin", "skins"}};
+#define ELSEWHERE_COUNT (sizeof elsewhere / sizeof *elsewhere)
+
 struct writer {
         const struct scn_document *document;
         scn_node_id top;
@@ -42,7 +49,8 @@ struct writer {
         struct scn_index_map by_id; /* made when the first reference to a node is met */
         struct scn_gltf_value_set cameras;
         struct scn_gltf_value_set lights;
-        scn_node_id node; /* being written, or 0; with what of it, for a refusal */
+        uint32_t wanting[ELSEWHERE_COUNT]; /* nodes with such a property */
+        scn_node_id node;                  /* being written, or 0; with what of it, for a refusal */
         struct scn_slice part;
 };
 
@@ -274,6 +282,12 @@ static void clamp_rotation(const float r[4], float clamped_out[4])
                 clamped_out[i] = fminf(fmaxf(r[i], -1.0f), 1.0f);
 }
 
+static void count_wanting(struct writer *writer, struct scn_slice key)
+{
+        for (size_t i = 0; i < ELSEWHERE_COUNT; i++)
+                writer->wanting[i] += is_key(key, elsewhere[i].key);
+}
+
 static struct sorted sort_properties(struct writer *writer, const struct scn_node_view *node)
 {
         struct sorted sorted = {.has_kept = false};
@@ -287,6 +301,7 @@ static struct sorted sort_properties(struct writer *writer, const struct scn_nod
                 if (property.value.data == NULL || has_place(&sorted, &property))
                         continue;
                 sorted.has_kept = true;
+                count_wanting(writer, property.key);
                 if (is_key(property.key, "gltf.camera") || is_key(property.key, "gltf.light"))
                         scn_gltf_report_add(writer->report, SCN_GLTF_NOTE_KEPT_IN_EXTRAS, SCN_GLTF_NODE_NONE, 0.0,
                                 node->name.data != NULL ? node->name : property.key);
@@ -529,6 +544,18 @@ static void finish_binary(struct writer *writer)
                 refuse(writer, SCN_GLTF_NOT_WRITABLE, strerror(error));
 }
 
+/* Whoever opens the file elsewhere sees nodes without shapes. */
+static void note_wanting(const struct writer *writer)
+{
+        for (size_t i = 0; i < ELSEWHERE_COUNT; i++) {
+                const char *things = elsewhere[i].things;
+                if (writer->wanting[i] > 0)
+                        scn_gltf_report_add(writer->report, SCN_GLTF_NOTE_NOT_WITH_IT, SCN_GLTF_NODE_NONE,
+                                writer->wanting[i],
+                                (struct scn_slice){(const uint8_t *)things, (uint32_t)strlen(things)});
+        }
+}
+
 static void write_all(struct writer *writer)
 {
         const bool is_binary = writer->format == SCN_GLTF_BINARY;
@@ -543,6 +570,7 @@ static void write_all(struct writer *writer)
         hand_on(writer, 0);
         if (is_binary)
                 finish_binary(writer);
+        note_wanting(writer);
 }
 
 /* In letters of either case. */

@@ -14,7 +14,8 @@
  *      all other properties      extras.scened.properties, in the tagged style of json_value.h; references to nodes
  *                                in the file by number, so that an import can give new uids
  *
- * gltf.mesh is among these others: the meshes themselves are in the file that was imported, not in the document.
+ * gltf.mesh and gltf.skin are among these others: the meshes and skins themselves are in the file that was imported,
+ * not in the document, nor in what is written; the report tells of how many nodes that is so.
  * extras.scened.extras holds a value of gltf.extras that cannot stand as extras beside that.
  *
  * extras.scened.rotation is a rotation that glTF cannot have: documents keep one whose length is a little more than 1

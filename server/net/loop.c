@@ -306,10 +306,11 @@ static bool open_server(
                 .data = loop,
         };
 
-        problem_out[0] = '\0';
-        enum scn_error error = scn_server_create(&core, &loop->server, problem_out);
-        if (error != SCN_OK && problem_out[0] == '\0')
-                scn_problem_set(problem_out, "--data %s: %s", options->data_path, scn_error_text(error));
+        char cause[SCN_PROBLEM_BYTES] = "";
+        enum scn_error error = scn_server_create(&core, &loop->server, cause);
+        if (error != SCN_OK)
+                scn_problem_set(problem_out, "--data %.*s: %s", SCN_PROBLEM_VALUE_BYTES, options->data_path,
+                        cause[0] != '\0' ? cause : scn_error_text(error));
         return error == SCN_OK;
 }
 

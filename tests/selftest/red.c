@@ -4,12 +4,17 @@
 
 #include <stdlib.h>
 
-/* Tests of the test library: every one of the suite "red" must fail, of the suite "green" pass. The script
- * beside this file runs them one by one and looks. */
+/* Tests of the test library: every one of the suite "red" must fail, of the suite "green" pass, of the suite "grey" be
+ * skipped. The scripts beside this file run them and look. */
 
 SCN_TEST(green, frees_what_it_allocates)
 {
         scn_free(scn_alloc(10));
+}
+
+SCN_TEST(grey, tells_why_it_is_skipped)
+{
+        cr_skip_test("the %s is new", "moon");
 }
 
 SCN_TEST(red, leaks_a_counted_block)

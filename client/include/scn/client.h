@@ -18,7 +18,8 @@
  *     takes a callback returns an error, the callback never runs; else it runs exactly once, also when the client is
  *     destroyed first: "cancelled" then (a callback that tells of several answers runs once for each).
  *   - Structs that the library hands to callbacks may grow at their end in later versions; structs that a program
- *     fills in begin with `size`, which the initialiser sets.
+ *     fills in begin with `size`, which the initialiser sets: a macro, and for who cannot use that a function of the
+ *     same name, which takes the struct to be as long as this version of the library has it.
  *   - Names and values that the library shows are borrowed, valid until the client is next called with other than
  *     questions. Text that goes in is UTF-8, copied, and ends in a zero unless a size stands beside it. */
 
@@ -91,7 +92,6 @@ struct scn_client_options {
         {                                                                                                              \
                 .size = sizeof(struct scn_client_options)                                                              \
         }
-/* The same for who cannot use the macro. */
 SCN_API void scn_client_options_init(struct scn_client_options *options);
 
 /* `options` is borrowed for the call. SCN_E_NO_MEMORY; SCN_E_RANGE: a size that is none, or a text too long. */
@@ -191,6 +191,7 @@ struct scn_addition {
         {                                                                                                              \
                 .size = sizeof(struct scn_addition)                                                                    \
         }
+SCN_API void scn_addition_init(struct scn_addition *addition);
 
 /* All of these: SCN_E_NO_MEMORY, SCN_E_TOO_LARGE, SCN_E_TOO_MANY_OPS, SCN_E_BAD_OP (no node was named). The draft is
  * then as before. What the server says about an op comes with the answer to the edit. */
@@ -254,6 +255,7 @@ struct scn_undo {
         {                                                                                                              \
                 .size = sizeof(struct scn_undo)                                                                        \
         }
+SCN_API void scn_undo_init(struct scn_undo *undo);
 
 SCN_API SCN_NODISCARD enum scn_error scn_client_undo(
         struct scn_client *client, const struct scn_undo *undo, scn_result_fn callback, void *data);
@@ -376,6 +378,7 @@ struct scn_replay_options {
         {                                                                                                              \
                 .size = sizeof(struct scn_replay_options)                                                              \
         }
+SCN_API void scn_replay_options_init(struct scn_replay_options *options);
 
 SCN_API SCN_NODISCARD enum scn_error scn_replay_create(
         struct scn_client *client, const struct scn_replay_options *options, struct scn_view **view_out);
@@ -491,6 +494,7 @@ struct scn_lock {
         {                                                                                                              \
                 .size = sizeof(struct scn_lock)                                                                        \
         }
+SCN_API void scn_lock_init(struct scn_lock *lock);
 
 /* --- Requests --- */
 
@@ -525,6 +529,7 @@ struct scn_request {
         {                                                                                                              \
                 .size = sizeof(struct scn_request)                                                                     \
         }
+SCN_API void scn_request_init(struct scn_request *request);
 
 /* All of these: SCN_E_NO_MEMORY, SCN_E_TOO_LARGE. A request made before the client is open waits; one that is
  * under way when the connection breaks fails as "disconnected". */
@@ -576,6 +581,7 @@ struct scn_file {
         {                                                                                                              \
                 .size = sizeof(struct scn_file)                                                                        \
         }
+SCN_API void scn_file_init(struct scn_file *file);
 
 /* Gives the next bytes of a file: how many, at most `size`; 0 or less: there are no more. */
 typedef int64_t (*scn_read_fn)(void *data, uint8_t *bytes_out, size_t size);

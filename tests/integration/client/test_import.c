@@ -4,6 +4,8 @@
 /* Scene files into a document that is in use, and out of it: what a file does not allow leaves no trace. */
 
 #define _XOPEN_SOURCE 700
+#include "client/scenectl/assimp_read.h"
+
 #include "tests/lib/daemon.h"
 #include "tests/lib/serve.h"
 #include "tests/lib/test.h"
@@ -155,7 +157,8 @@ SCN_TEST_WITH(export, gives_back_what_was_imported_now_and_then, .timeout = 120)
         (void)run(&stage, 0, "rename-node", "isle", "/", "Harbour", NULL);
         expect_part(run(&stage, 0, "import", "isle", SCENE, NULL), "{\"rev\":2,\"nodes\":406,");
         expect_part(run(&stage, 0, "log", "isle", "--from", "2", NULL), "\"cause\":\"import\"");
-        expect_part(run(&stage, 0, "export", "isle", one, NULL), "\"rev\":2,\"nodes\":406,\"notes\":[]}");
+        expect_part(run(&stage, 0, "export", "isle", one, NULL),
+                "\"rev\":2,\"nodes\":406,\"notes\":[{\"note\":\"not_with_it\",\"amount\":340,");
         read_file(one, first, sizeof first);
         cr_expect_not_null(strstr(first, "\"scenes\":[{\"name\":\"Harbour\",\"nodes\":[0,1,"));
 
@@ -309,6 +312,61 @@ SCN_TEST_WITH(import, never_looks_at_accessors, .timeout = 120)
                 expect_part(run(&stage, 0, "import", "isle", paths[i], NULL), "\"rev\":");
         expect_part(run(&stage, 1, "import", "isle", CORPUS "bin_too_long.glb", NULL), "\"error\":\"bad_glb\"");
         expect_part(run(&stage, 0, "info", "isle", NULL), "\"rev\":3,");
+        tear_down(&stage);
+}
+
+/* --- Other formats, through libassimp --- */
+
+static const char obj[] = "o Lantern\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+static const char collada[] =
+        "<?xml version=\"1.0\"?><COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" version=\"1.4.1\">"
+        "<asset><unit meter=\"1\"/><up_axis>Y_UP</up_axis></asset>"
+        "<library_visual_scenes><visual_scene id=\"s\" name=\"Scene\">"
+        "<node id=\"b\" name=\"Boat\"><translate>1 2 3</translate>"
+        "<node id=\"l\" name=\"Lantern\"><translate>0 0.5 0</translate></node></node>"
+        "</visual_scene></library_visual_scenes><scene><instance_visual_scene url=\"#s\"/></scene></COLLADA>";
+static const char fbx[] = "; FBX 7.4.0 project file\n"
+                          "FBXHeaderExtension: {\n FBXVersion: 7400\n}\n"
+                          "Objects: {\n"
+                          " Model: 1, \"Model::Boat\", \"Null\" {\n  Properties70: {\n"
+                          "   P: \"Lcl Translation\", \"Lcl Translation\", \"\", \"A\",1,2,3\n  }\n }\n"
+                          " Model: 2, \"Model::Lantern\", \"Null\" {\n  Properties70: {\n"
+                          "   P: \"Lcl Translation\", \"Lcl Translation\", \"\", \"A\",0,0.5,0\n  }\n }\n"
+                          "}\n"
+                          "Connections: {\n C: \"OO\",1,0\n C: \"OO\",2,1\n}\n";
+
+SCN_TEST_WITH(import, takes_other_formats_where_libassimp_is, .timeout = 120)
+{
+        static const struct {
+                const char *ending;
+                const char *text;
+                const char *nodes;
+                const char *lantern;
+                float world[3];
+        } rows[] = {{"obj", obj, "\"nodes\":2,", "/scene.obj/Lantern", {0, 0, 0}},
+                {"dae", collada, "\"nodes\":3,", "/Scene/Boat/Lantern", {1, 2.5f, 3}},
+                {"fbx", fbx, "\"nodes\":3,", "/RootNode/Boat/Lantern", {1, 2.5f, 3}}};
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 16];
+
+        if (!scn_assimp_is_built_in()) {
+                cr_skip_test("built without libassimp");
+                return;
+        }
+        set_up(&stage);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                float matrix[16];
+                (void)snprintf(path, sizeof path, "%s/scene.%s", stage.daemon.folder, rows[i].ending);
+                FILE *file = fopen(path, "we");
+                cr_assert_not_null(file);
+                fputs(rows[i].text, file);
+                cr_assert_eq(fclose(file), 0);
+                expect_part(run(&stage, 0, "import", rows[i].ending, path, NULL), rows[i].nodes);
+                told_world(&stage, rows[i].ending, rows[i].lantern, matrix);
+                for (unsigned axis = 0; axis < 3; axis++)
+                        cr_expect_float_eq(matrix[12 + axis], rows[i].world[axis], 1e-6f, "%s", rows[i].ending);
+        }
+        expect_part(run(&stage, 0, "get", "obj", rows[0].lantern, NULL), "\"gltf.mesh\":{\"index\":0,");
         tear_down(&stage);
 }
 

@@ -83,7 +83,7 @@ enum scn_error scn_server_create(
         const struct scn_server_options *options, struct scn_server **server_out, char problem_out[SCN_PROBLEM_BYTES])
 {
         if (strcmp(options->data_path, "taken") == 0) {
-                memcpy(problem_out, "--data taken: in use", sizeof "--data taken: in use");
+                memcpy(problem_out, "in use", sizeof "in use");
                 return SCN_E_IN_USE;
         }
         struct scn_server *server = scn_alloc_zero(1, sizeof *server);

@@ -23,6 +23,21 @@ SCN_TEST(storage_fault, is_filled_with_a_text_that_fits)
         cr_assert_eq(scn_fault_set(NULL, SCN_E_BAD_NAME, 0, 0, "nobody listens"), SCN_E_BAD_NAME);
 }
 
+SCN_TEST(storage_fault, keeps_the_reason_though_the_name_is_long)
+{
+        char path[1000];
+
+        for (size_t size = 150; size < sizeof path; size++) {
+                struct scn_storage_fault fault = {0};
+                memset(path, 'x', size);
+                path[size] = '\0';
+                cr_assert_eq(scn_fault_set_errno(&fault, ENOTDIR, "open", path), SCN_E_STORAGE_FAILED);
+                cr_assert_not_null(strstr(fault.text, "xx: Not a directory"), "%zu", size);
+                const size_t whole = strlen("cannot open : Not a directory") + size;
+                cr_assert_eq(strlen(fault.text), whole < sizeof fault.text ? whole : sizeof fault.text - 1);
+        }
+}
+
 SCN_TEST(storage_fault, tells_a_full_disk_from_a_broken_one)
 {
         static const struct {

@@ -121,6 +121,31 @@ SCN_TEST(gltf_write, keeps_in_extras_what_is_no_camera_and_says_so)
         scn_document_destroy(document);
 }
 
+SCN_TEST(gltf_write, says_of_how_many_nodes_the_shape_is_only_in_the_file_that_was_imported)
+{
+        struct scn_document *document = scene_create();
+        struct scn_gltf_report report;
+        char text[SCN_GLTF_MESSAGE_BYTES];
+        const scn_node_id boat = scene_new(document, 1, 10, "boat");
+
+        gltf_enter_folder("a.gltf");
+        gltf_set(document, boat, "mesh", "3");
+        cr_assert_eq(gltf_write_it(document, &report), SCN_GLTF_OK);
+        cr_expect_eq(report.notes_count, 0);
+        gltf_set(document, boat, "gltf.mesh", "{\"index\":3}");
+        gltf_set(document, boat, "gltf.skin", "{\"index\":0}");
+        gltf_set(document, scene_new(document, boat, 11, "mast"), "gltf.mesh", "{\"index\":4}");
+        cr_assert_eq(gltf_write_it(document, &report), SCN_GLTF_OK);
+        gltf_leave_folder();
+        cr_expect_eq(report.counts[SCN_GLTF_NOTE_NOT_WITH_IT], 2);
+        cr_assert_eq(report.notes_count, 2);
+        scn_gltf_note_describe(&report.notes[0], text);
+        cr_expect_str_eq(text, "meshes: only the imported file has any; nodes that want one: 2");
+        scn_gltf_note_describe(&report.notes[1], text);
+        cr_expect_str_eq(text, "skins: only the imported file has any; nodes that want one: 1");
+        scn_document_destroy(document);
+}
+
 SCN_TEST(gltf_write, names_nodes_of_the_file_by_number_so_that_a_copy_refers_to_itself)
 {
         struct scn_document *document = scene_create();
