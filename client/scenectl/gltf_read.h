@@ -73,4 +73,8 @@ SCN_NODISCARD enum scn_gltf_fault scn_gltf_read_bytes(struct scn_slice bytes,
         const struct scn_gltf_read_options *options, struct scn_gltf_nodes *nodes_out, struct scn_gltf_report *report);
 void scn_gltf_nodes_finish(struct scn_gltf_nodes *nodes);
 
+/* Whether a regular file begins as glTF does: with the first word of a .glb, or with a JSON object. False too for what
+ * cannot be read. */
+bool scn_gltf_begins(const char *path);
+
 #endif

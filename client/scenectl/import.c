@@ -8,6 +8,7 @@
 #include "client/scenectl/assimp_read.h"
 #include "client/scenectl/ctl.h"
 #include "client/scenectl/gltf_read.h"
+#include "client/scenectl/gltf_write.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,13 +36,6 @@ static void draw(void *data, uint8_t *bytes, size_t size)
         }
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-        const size_t length = strlen(path);
-        const size_t end_length = strlen(end);
-        return length >= end_length && strcmp(path + length - end_length, end) == 0;
-}
-
 static bool read_file(struct import *import, const char *path, struct scn_gltf_read_options *options,
         struct scn_gltf_nodes *nodes_out)
 {
@@ -54,7 +48,8 @@ static bool read_file(struct import *import, const char *path, struct scn_gltf_r
         }
         options->random = draw;
         options->random_data = source;
-        const bool is_gltf = ends_with(path, ".gltf") || ends_with(path, ".glb") || !scn_assimp_is_built_in();
+        /* Whatever its name: libassimp knows glTF too, and would go after its meshes. */
+        const bool is_gltf = scn_gltf_is_name(path) || scn_gltf_begins(path) || !scn_assimp_is_built_in();
         const enum scn_gltf_fault fault = is_gltf ? scn_gltf_read_file(path, options, nodes_out, &import->report)
                                                   : scn_assimp_read_file(path, options, nodes_out, &import->report);
         scn_client_destroy(source);
