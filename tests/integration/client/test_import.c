@@ -222,6 +222,30 @@ SCN_TEST_WITH(import, knows_gltf_by_its_content_and_by_the_end_of_its_name_in_an
         tear_down(&stage);
 }
 
+/* A path is bytes, and what quotes it may cut it within a character. */
+SCN_TEST_WITH(import, tells_as_json_of_files_whose_names_are_no_utf8, .timeout = 120)
+{
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 272];
+        char wide[256];
+
+        set_up(&stage);
+        (void)snprintf(path, sizeof path, "%s/caf\xe9.gltf", stage.daemon.folder);
+        put_file(path, "{");
+        expect_part(run(&stage, 1, "import", "isle", path, NULL), "{\"error\":\"not_json\",");
+        expect_part(stage.output, "caf\xef\xbf\xbd.gltf: ");
+        expect_part(run(&stage, 0, "export", "isle", path, NULL), "caf\xef\xbf\xbd.gltf\",\"rev\":0,");
+        for (unsigned odd = 0; odd < 2; odd++) {
+                memset(wide, 'x', odd);
+                for (unsigned i = odd; i + 2 < 240; i += 2)
+                        memcpy(wide + i, "\xc3\xa9", 3);
+                (void)snprintf(path, sizeof path, "%s/%s.gltf", stage.daemon.folder, wide);
+                put_file(path, "{");
+                expect_part(run(&stage, 1, "import", "isle", path, NULL), "{\"error\":\"not_json\",");
+        }
+        tear_down(&stage);
+}
+
 /* Only a file that is taken makes one: what is refused leaves not even an empty document. */
 SCN_TEST_WITH(import, makes_the_document_if_it_is_not_there, .timeout = 120)
 {
