@@ -7,8 +7,8 @@
 #include "client/draft.h"
 #include "client/scenectl/assimp_read.h"
 #include "client/scenectl/ctl.h"
+#include "client/scenectl/gltf_name.h"
 #include "client/scenectl/gltf_read.h"
-#include "client/scenectl/gltf_write.h"
 
 #include <stdio.h>
 #include <string.h>
