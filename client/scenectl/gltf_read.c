@@ -243,6 +243,7 @@ bool scn_gltf_begins(const char *path)
 void scn_gltf_nodes_finish(struct scn_gltf_nodes *nodes)
 {
         scn_free(nodes->ops);
+        scn_free(nodes->indices);
         scn_free(nodes->properties);
         scn_arena_finish(&nodes->arena);
         *nodes = (struct scn_gltf_nodes){0};

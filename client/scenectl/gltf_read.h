@@ -56,6 +56,7 @@ struct scn_gltf_read_options {
 struct scn_gltf_nodes {
         struct scn_op *ops; /* owned, with all they point to, but for options.parent */
         uint32_t ops_count;
+        uint32_t *indices; /* owned; of each op, which node of the file it adds */
         /* The rest is the reader's. */
         struct scn_property *properties;
         size_t properties_count;

@@ -49,7 +49,7 @@
         X(EXTENSION,         "extension",            "an extension was left out")                              \
         X(REQUIRED,          "required",             "the file requires an extension that nodes do without")   \
         X(NULL_EXTRAS,       "null_extras",          "extras that are null were left out")                     \
-        X(KEPT_EXTRAS,       "kept_extras",          "there are extras beside those that scened kept, which were left out") \
+        X(KEPT_EXTRAS,       "kept_extras",          "extras that scened had kept were left out for the file's own") \
         X(UNREACHED,         "unreached",            "nodes belong to no scene that was chosen and were left out:") \
         X(LEFT_OUT,          "left_out",             "a document has no place for these; left out:") \
         X(KEPT_IN_EXTRAS,    "kept_in_extras",       "the property is not what glTF needs and was written into extras")

@@ -9,6 +9,7 @@
 #include "client/scenectl/ctl.h"
 #include "client/scenectl/gltf_name.h"
 #include "client/scenectl/gltf_read.h"
+#include "protocol/base/alloc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +20,11 @@
 struct import {
         struct scn_ctl *ctl;
         struct scn_gltf_report report;
+        const char *path;
         uint32_t nodes_count;
-        bool is_new;     /* the document was made for this */
-        bool is_touched; /* ... and others have edited it since */
+        uint32_t *indices; /* owned; of each op, which node of the file it adds */
+        bool is_new;       /* the document was made for this */
+        bool is_touched;   /* ... and others have edited it since */
 };
 
 /* Uids of a client that never connects. */
@@ -59,6 +62,18 @@ static bool read_file(struct import *import, const char *path, struct scn_gltf_r
         return fault == SCN_GLTF_OK;
 }
 
+/* Of a node that was not made nobody knows the uid; the file's number for it says more. What is wrong with the place
+ * that was named is no fault of the file's. */
+static void fail_at_node(struct import *import, const struct scn_failure *failure)
+{
+        struct scn_failure told = *failure;
+        if (failure->has_op && failure->op < import->nodes_count && strcmp(failure->code, "no_node") != 0) {
+                (void)snprintf(told.text, sizeof told.text, "%.150s: node %u: %.300s", import->path,
+                        import->indices[failure->op], failure->text);
+        }
+        scn_ctl_fail_nameless(import->ctl, &told);
+}
+
 static void on_imported(struct scn_client *client, const struct scn_result *result, void *data)
 {
         struct import *import = data;
@@ -66,7 +81,7 @@ static void on_imported(struct scn_client *client, const struct scn_result *resu
         (void)client;
         if (result->failure != NULL) {
                 import->is_touched = result->rev > 0;
-                scn_ctl_fail_nameless(ctl, result->failure);
+                fail_at_node(import, result->failure);
                 return;
         }
         if (ctl->is_json) {
@@ -92,6 +107,8 @@ static enum scn_error submit(struct import *import, struct scn_gltf_nodes *nodes
         for (uint32_t i = 0; i < nodes->ops_count && error == SCN_OK; i++) {
                 error = scn_draft_append(draft, &nodes->ops[i]);
         }
+        import->indices = nodes->indices;
+        nodes->indices = NULL;
         scn_gltf_nodes_finish(nodes);
         return error == SCN_OK ? scn_draft_submit(draft, on_imported, import, NULL) : error;
 }
@@ -135,7 +152,7 @@ static void take_away(struct import *import, const char *document)
 
 int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
-        struct import import = {.ctl = ctl};
+        struct import import = {.ctl = ctl, .path = arguments->values[1]};
         struct scn_gltf_read_options options = SCN_GLTF_READ_OPTIONS_DEFAULT;
         struct scn_gltf_nodes nodes;
         struct scn_target under = {.path = "/"};
@@ -167,5 +184,6 @@ int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
                 scn_ctl_close(ctl);
                 take_away(&import, arguments->values[0]);
         }
+        scn_free(import.indices);
         return code;
 }

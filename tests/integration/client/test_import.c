@@ -222,6 +222,37 @@ SCN_TEST_WITH(import, knows_gltf_by_its_content_and_by_the_end_of_its_name_in_an
         tear_down(&stage);
 }
 
+/* Of the file's own numbers: the node that the server refuses stands first in the file, and second among the ops. */
+SCN_TEST_WITH(import, says_which_of_the_files_nodes_the_server_refuses, .timeout = 120)
+{
+        enum {
+                LEVELS = 1023
+        };
+        static char chain[LEVELS * 64];
+        static char deepest[LEVELS * 2 + 1];
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 16];
+        size_t size =
+                (size_t)snprintf(chain, sizeof chain, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"n\"}");
+
+        for (unsigned i = 1; i < LEVELS; i++)
+                size += (size_t)snprintf(
+                        chain + size, sizeof chain - size, ",{\"name\":\"n\",\"children\":[%u]}", i - 1);
+        (void)snprintf(chain + size, sizeof chain - size, "]}");
+        for (unsigned i = 0; i < LEVELS; i++)
+                memcpy(deepest + 2 * (size_t)i, "/n", 3);
+        set_up(&stage);
+        (void)snprintf(path, sizeof path, "%s/a.gltf", stage.daemon.folder);
+        put_file(path, chain);
+        expect_part(run(&stage, 0, "import", "isle", path, NULL), "\"nodes\":1023,");
+        put_file(path,
+                "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"leaf\"},{\"name\":\"top\",\"children\":[0]}]}");
+        expect_part(run(&stage, 1, "import", "isle", path, "--under", deepest, NULL), "{\"error\":\"depth\",\"op\":1,");
+        expect_part(stage.output, "/a.gltf: node 0: the tree would be deeper");
+        expect_part(run(&stage, 0, "info", "isle", NULL), "\"rev\":1,");
+        tear_down(&stage);
+}
+
 /* A path is bytes, and what quotes it may cut it within a character. */
 SCN_TEST_WITH(import, tells_as_json_of_files_whose_names_are_no_utf8, .timeout = 120)
 {
