@@ -87,6 +87,11 @@ void scn_draft_set_base(struct scn_draft *draft, scn_revision base, bool is_stri
         draft->task->message.as.edit.strict = is_strict;
 }
 
+void scn_draft_set_import(struct scn_draft *draft)
+{
+        draft->task->message.as.edit.import = true;
+}
+
 /* --- Parts --- */
 
 /* The head of the array goes right before the ops. */

@@ -26,6 +26,8 @@ struct scn_answers {
         const char *field; /* of the question, that could not be read, with the message's name; NULL: none */
 };
 
+/* None yet, about the session's live document. */
+struct scn_answers scn_answers_about(const struct scn_session *session, uint64_t request);
 void scn_answers_finish(struct scn_answers *answers);
 void scn_answers_fail(struct scn_answers *answers, enum scn_error error);
 /* Fails for a limit: SCN_E_TOO_LARGE. */

@@ -108,6 +108,9 @@ enum scn_error scn_at_find(
         struct scn_unpacker unpacker = scn_unpacker_from(at);
         if (scn_unpack_kind(&unpacker) != SCN_PACK_TEXT) {
                 *revision_out = scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+                if (unpacker.error != SCN_OK) {
+                        return unpacker.error;
+                }
                 return scn_unpack_is_done(&unpacker) ? SCN_OK : SCN_E_BAD_MESSAGE;
         }
         const struct scn_slice text = scn_unpack_text(&unpacker, SCN_JOURNAL_TAG_BYTES_MAX);

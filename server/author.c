@@ -427,11 +427,17 @@ enum scn_error scn_steps_read(struct scn_journal *journal, struct scn_slice auth
         scn_steps_of_fn steps_of, struct scn_steps *steps_out, struct scn_storage_fault *fault)
 {
         struct reading reading = {.author = author, .steps_of = steps_of, .steps = steps_out};
-        enum scn_error error = SCN_OK;
+        struct scn_journal_state state;
         *steps_out = (struct scn_steps){0};
+        enum scn_error error = scn_journal_state(journal, &state, fault);
+        if (error != SCN_OK) {
+                return error;
+        }
+        /* What was dropped as too old may be far more than there is. */
+        const scn_revision first = state.base > 0 ? state.base : 1;
         scn_index_map_init(&reading.met, &reading, hash_met, match_met);
-        while (error == SCN_OK && last > 0 && steps_out->all_count < SCN_UNDO_STEPS_MAX) {
-                const scn_revision from = last > WINDOW ? last - WINDOW + 1 : 1;
+        while (error == SCN_OK && last >= first && steps_out->all_count < SCN_UNDO_STEPS_MAX) {
+                const scn_revision from = last - first >= WINDOW ? last - WINDOW + 1 : first;
                 error = read_window(&reading, journal, from, last, fault);
                 last = from - 1;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* From applied edits to the journal, and from there to those who wait for it (DESIGN §4). */
+/* From applied edits to the journal (DESIGN §4); from there on: publish.c. */
 
 #include "server/batch.h"
 
@@ -13,8 +13,7 @@
 
 /* Of an idle batch's memory, for each room: a turn of a few hundred edits. */
 #define SPARE_BYTES_MAX (512u << 10)
-/* Answers go out in pieces of about this size. */
-#define ANSWERS_BYTES 65536u
+#define DISCARD_BYTES (16u << 20)
 
 /* --- Its memory --- */
 
@@ -41,7 +40,7 @@ struct scn_draft_record {
         size_t after_size;
 };
 
-static void destroy(struct scn_batch *batch)
+static void finish(struct scn_batch *batch)
 {
         scn_ops_finish(&batch->ops);
         scn_buffer_finish(&batch->answer);
@@ -52,6 +51,11 @@ static void destroy(struct scn_batch *batch)
         scn_free(batch->entries);
         scn_free(batch->transactions);
         scn_free(batch->journal_records);
+}
+
+static void destroy(struct scn_batch *batch)
+{
+        finish(batch);
         scn_free(batch);
 }
 
@@ -82,8 +86,32 @@ static size_t memory_of(const struct scn_batch *batch)
                 batch->ops.properties_capacity * sizeof *batch->ops.properties;
 }
 
-/* Its memory stays for the next turn, unless it is a lot. */
-static void end_batch(struct scn_batch *batch)
+static void run_discard(struct scn_job *job)
+{
+        finish((struct scn_batch *)job);
+}
+
+static void done_discard(struct scn_job *job)
+{
+        ((struct scn_batch *)job)->server->jobs_count--;
+        scn_free(job);
+}
+
+/* To give back a lot takes long, too: a worker does it. */
+static void discard(struct scn_batch *batch)
+{
+        struct scn_server *server = batch->room->server;
+        if (memory_of(batch) <= DISCARD_BYTES) {
+                destroy(batch);
+                return;
+        }
+        batch->job = (struct scn_job){.run = run_discard, .done = done_discard};
+        batch->server = server;
+        server->jobs_count++;
+        server->options.submit(server->options.data, &batch->job);
+}
+
+void scn_batch_end(struct scn_batch *batch)
 {
         struct scn_room *room = batch->room;
         for (size_t i = 0; i < batch->entries_count; i++) {
@@ -91,7 +119,7 @@ static void end_batch(struct scn_batch *batch)
         }
         scn_authors_trim(&room->authors);
         if (room->spare != NULL || memory_of(batch) > SPARE_BYTES_MAX) {
-                destroy(batch);
+                discard(batch);
                 return;
         }
         scn_ops_reset(&batch->ops);
@@ -160,12 +188,18 @@ static enum scn_error put_record(
         return SCN_OK;
 }
 
-static enum scn_error put_records(
-        struct scn_batch *batch, const struct scn_taken *taken, const struct scn_changes *changes)
+enum scn_error scn_batch_put_records(
+        struct scn_batch *batch, struct scn_taken *taken, const struct scn_changes *changes)
 {
+        const size_t bytes_size = batch->bytes.size;
         enum scn_error error = SCN_OK;
+        taken->records_first = batch->records_count;
         for (uint32_t i = 0; i < scn_changes_count(changes) && error == SCN_OK; i++) {
                 error = put_record(batch, taken, scn_changes_get(changes, i));
+        }
+        if (error != SCN_OK) {
+                batch->records_count = taken->records_first;
+                batch->bytes.size = bytes_size;
         }
         return error;
 }
@@ -180,11 +214,11 @@ static int64_t next_time(struct scn_batch *batch)
         return room->last_time_us;
 }
 
-/* Writes the transaction of an applied edit. The answer's payload is what a repeat gets. */
+/* Writes the transaction of an applied edit, whose records are there. The answer's payload is what a repeat gets. */
 static enum scn_error draft_transaction(struct scn_batch *batch, const struct scn_taken *taken,
         struct scn_changes *changes, const struct scn_entry *entry, size_t answer_size)
 {
-        const struct scn_digests digests = scn_document_digests(batch->room->document);
+        const struct scn_digests digests = scn_document_digests(scn_room_document(batch->room));
         if (!scn_grow((void **)&batch->drafts, &batch->drafts_capacity, sizeof *batch->drafts, batch->drafts_count + 1,
                     SIZE_MAX)) {
                 return SCN_E_NO_MEMORY;
@@ -201,17 +235,13 @@ static enum scn_error draft_transaction(struct scn_batch *batch, const struct sc
                 .author_size = taken->session->author_size,
                 .answer = entry->answer + entry->answer_size - answer_size,
                 .answer_size = answer_size,
-                .records_first = batch->records_count,
+                .records_first = taken->records_first,
+                .records_count = batch->records_count - taken->records_first,
         };
         draft->author = put(batch, taken->session->author, draft->author_size, &error);
         draft->hash = put(batch, &taken->hash, sizeof taken->hash, &error);
         draft->digest = put(batch, &digests, sizeof digests, &error);
-        if (error == SCN_OK) {
-                error = put_records(batch, taken, changes);
-        }
-        draft->records_count = batch->records_count - draft->records_first;
         if (error != SCN_OK) {
-                batch->records_count = draft->records_first;
                 return error;
         }
         draft->time_us = next_time(batch);
@@ -315,7 +345,7 @@ static const struct scn_edit *edit_of(const struct scn_taken *taken)
 bool scn_batch_add(
         struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice answer)
 {
-        struct scn_document *document = batch->room->document;
+        struct scn_document *document = scn_room_document(batch->room);
         struct scn_entry *entry = begin_entry(batch, taken, true);
         enum scn_error error = entry == NULL ? SCN_E_NO_MEMORY : note_entry(batch, taken, changes, entry);
         if (error == SCN_OK && !put_answer(batch, answer, entry)) {
@@ -325,6 +355,7 @@ bool scn_batch_add(
                 error = draft_transaction(batch, taken, changes, entry, answer.size);
         }
         if (error != SCN_OK) {
+                batch->records_count = taken->records_first;
                 if (entry != NULL) {
                         scn_free(entry->steps);
                 }
@@ -401,193 +432,12 @@ static bool make_transactions(struct scn_batch *batch)
 static void run_batch(struct scn_job *job)
 {
         struct scn_batch *batch = (struct scn_batch *)job;
-        batch->error = scn_journal_append(
-                batch->room->journal, batch->transactions, (uint32_t)batch->drafts_count, &batch->fault);
+        batch->error = make_transactions(batch) ? scn_journal_append(batch->room->journal, batch->transactions,
+                                                          (uint32_t)batch->drafts_count, &batch->fault)
+                                                : SCN_E_NO_MEMORY;
         if (batch->error == SCN_OK) {
                 batch->upkeep_error = scn_journal_upkeep(batch->room->journal, &batch->fault);
                 batch->wal = scn_journal_wal(batch->room->journal);
-        }
-}
-
-static void note_published(struct scn_entry *entry)
-{
-        switch (entry->cause) {
-        case SCN_CAUSE_UNDO:
-                scn_author_note_undo(
-                        entry->author, entry->steps, entry->steps_count, scn_changes_revision(entry->changes));
-                break;
-        case SCN_CAUSE_REDO:
-                scn_author_note_redo(
-                        entry->author, entry->steps, entry->steps_count, scn_changes_revision(entry->changes));
-                break;
-        case SCN_CAUSE_EDIT:
-        case SCN_CAUSE_IMPORT:
-        case SCN_CAUSE_RESTORE:
-        case SCN_CAUSE_FORK:
-        case SCN_CAUSE_COUNT:
-                scn_author_note_edit(entry->author, entry->step, scn_changes_revision(entry->changes));
-                break;
-        }
-        entry->author->is_pending = false;
-}
-
-static void send_answers(struct scn_session *session)
-{
-        if (session->answers != NULL) {
-                session->answers->size = session->answers_size;
-                scn_session_send_shared(session, session->answers);
-                scn_shared_bytes_unref(session->answers);
-                session->answers = NULL;
-        }
-}
-
-/* What a batch answers to one session goes out in one piece, or a few. */
-static void put_into_piece(struct scn_session *session, const uint8_t *frame, size_t size)
-{
-        if (session->answers != NULL && session->answers->size - session->answers_size < size) {
-                send_answers(session);
-        }
-        if (session->answers == NULL) {
-                const size_t wanted = session->answers_bytes < ANSWERS_BYTES ? session->answers_bytes : ANSWERS_BYTES;
-                session->answers = scn_shared_bytes_alloc((uint32_t)(wanted < size ? size : wanted));
-                session->answers_size = 0;
-        }
-        if (session->answers == NULL) {
-                scn_session_end(session, SCN_E_NO_MEMORY, NULL);
-                return;
-        }
-        memcpy(session->answers->bytes + session->answers_size, frame, size);
-        session->answers_size += (uint32_t)size;
-}
-
-/* Of an entry that still has a session. */
-static void answer(const struct scn_batch *batch, const struct scn_entry *entry)
-{
-        struct scn_session *session = entry->session;
-        (void)scn_session_may_send(session); /* before this is queued */
-        session->answers_due--;
-        /* Also where nothing was left to change: it shows until a view has reached what it was judged by. */
-        if (entry->is_accepted) {
-                session->owed = batch->room->durable;
-                session->is_behind = true;
-                SCN_COUNT(session, edits);
-        } else {
-                SCN_COUNT(session, refused);
-        }
-        put_into_piece(session, batch->answers.data + entry->answer, entry->answer_size);
-        session->answers_bytes -= entry->answer_size;
-}
-
-static void send_all_answers(const struct scn_batch *batch)
-{
-        for (size_t i = 0; i < batch->entries_count; i++) {
-                if (batch->entries[i].session != NULL) {
-                        send_answers(batch->entries[i].session);
-                }
-        }
-}
-
-/* The publish point: acknowledgements, then deltas. */
-static void publish(struct scn_room *room, struct scn_batch *batch)
-{
-        room->durable = scn_document_revision(room->document);
-        /* Nothing is queued beyond one delta: who has not taken the last one gets a merged one later. */
-        room->moment++;
-        room->counters.commits += batch->drafts_count > 0;
-        for (size_t i = 0; i < batch->entries_count; i++) {
-                struct scn_entry *entry = &batch->entries[i];
-                if (entry->changes != NULL) {
-                        note_published(entry);
-                        scn_live_note_published(room, entry->changes);
-                        scn_document_settle(room->document, entry->changes);
-                }
-                if (entry->session != NULL) {
-                        answer(batch, entry);
-                }
-        }
-        send_all_answers(batch);
-        if (batch->mask != 0) {
-                scn_view_publish(room, batch->mask);
-        }
-        /* What an edit ends goes behind it, lest a node jumps back. */
-        scn_live_publish(room, batch->mask);
-        if (batch->drafts_count > 0) {
-                scn_room_gather(room,
-                        batch->bytes.size + batch->answers.size +
-                                SCN_JOURNAL_ROW_COST * (batch->drafts_count + batch->records_count));
-        }
-}
-
-/* What was surely not stored never happened: taken back, newest first, and refused. */
-static void take_back(struct scn_room *room, struct scn_batch *batch)
-{
-        scn_server_log(room->server, SCN_LOG_ERROR, "document %.*s: %s: %s", (int)room->name.size,
-                (const char *)room->name.data, scn_error_text(batch->error), batch->fault.text);
-        for (size_t i = batch->entries_count; i-- > 0;) {
-                if (batch->entries[i].changes != NULL) {
-                        batch->entries[i].author->is_pending = false;
-                        scn_document_take_back(room->document, batch->entries[i].changes);
-                }
-        }
-        scn_room_close_groups(room, NULL);
-        scn_live_take_back(room);
-        const enum scn_error error = batch->error == SCN_E_BAD_BATCH ? SCN_E_STORAGE_FAILED : batch->error;
-        bool has_changed = false;
-        for (size_t i = 0; i < batch->entries_count; i++) {
-                struct scn_entry *entry = &batch->entries[i];
-                /* From the first change on edits were judged by a state that never was: their answers would tell of
-                 * it. */
-                has_changed = has_changed || entry->changes != NULL;
-                if (entry->session == NULL) {
-                        continue;
-                }
-                if (has_changed) {
-                        entry->session->answers_due--;
-                        entry->session->answers_bytes -= entry->answer_size;
-                        send_answers(entry->session);
-                        scn_answer_refused(entry->session, entry->number, error, NULL);
-                } else {
-                        answer(batch, entry);
-                }
-        }
-        send_all_answers(batch);
-}
-
-void scn_room_break(struct scn_room *room, const char *why)
-{
-        room->is_broken = true;
-        struct scn_session *next = NULL;
-        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
-                next = session->next_in_room;
-                scn_session_end(session, SCN_E_OUTCOME_UNKNOWN, why[0] != '\0' ? why : NULL);
-        }
-}
-
-/* The room is settled: those that waited for that are served. */
-static void go_on(struct scn_room *room)
-{
-        struct scn_session *next = NULL;
-        bool has_newcomer = false;
-        bool has_repeat = false;
-        for (struct scn_session *session = room->sessions; session != NULL; session = next) {
-                next = session->next_in_room;
-                if (room->server->is_stopping) {
-                        scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
-                        continue;
-                }
-                if (session->state == SCN_SESSION_OPEN && session->is_behind && scn_session_is_drained(session) &&
-                        scn_room_is_settled(room)) {
-                        scn_view_catch_up(session);
-                }
-                scn_session_pump(session);
-                has_newcomer = has_newcomer || session->state == SCN_SESSION_OPENING;
-                has_repeat = has_repeat || session->has_repeat;
-        }
-        if (has_newcomer) {
-                scn_room_greet(room);
-        }
-        if (has_repeat) {
-                scn_room_ask_repeats(room);
         }
 }
 
@@ -595,7 +445,6 @@ static void done_batch(struct scn_job *job)
 {
         struct scn_batch *batch = (struct scn_batch *)job;
         struct scn_room *room = batch->room;
-        room->batch = NULL;
         if (batch->upkeep_error != SCN_OK) {
                 scn_server_log(room->server, SCN_LOG_WARNING, "document %.*s: upkeep: %s: %s", (int)room->name.size,
                         (const char *)room->name.data, scn_error_text(batch->upkeep_error), batch->fault.text);
@@ -603,24 +452,19 @@ static void done_batch(struct scn_job *job)
         if (batch->error == SCN_OK) {
                 const bool was_alone = !batch->had_readers && batch->readers_ever == room->server->readers_ever;
                 scn_room_note_wal(room, &batch->wal, was_alone);
-                publish(room, batch);
-        } else if (batch->error == SCN_E_OUTCOME_UNKNOWN || batch->error == SCN_E_BAD_BATCH) {
-                take_back(room, batch); /* nothing of it is published; or it does not continue what the file has now */
-                scn_room_break(room, batch->fault.text);
-        } else {
-                take_back(room, batch);
         }
-        end_batch(batch);
-        go_on(room);
-        scn_room_turn(room);
-        scn_room_tick(room);
+        if (scn_batch_publish(batch)) {
+                scn_room_go_on(room);
+                scn_room_turn(room);
+                scn_room_tick(room);
+        }
 }
 
 void scn_batch_submit(struct scn_batch *batch)
 {
         struct scn_room *room = batch->room;
         const struct scn_server_options *options = &room->server->options;
-        if (batch->drafts_count > 0 && make_transactions(batch)) {
+        if (batch->drafts_count > 0) {
                 batch->job = (struct scn_job){.run = run_batch, .done = done_batch};
                 batch->had_readers = scn_room_has_readers(room);
                 batch->readers_ever = room->server->readers_ever;
@@ -628,13 +472,7 @@ void scn_batch_submit(struct scn_batch *batch)
                 return;
         }
         /* Nothing to store: refusals and edits that changed nothing are answered at once. */
-        room->batch = NULL;
-        if (batch->drafts_count > 0) {
-                batch->error = SCN_E_NO_MEMORY;
-                take_back(room, batch);
-        } else {
-                publish(room, batch);
+        if (scn_batch_publish(batch)) {
+                scn_room_ask_repeats(room);
         }
-        end_batch(batch);
-        scn_room_ask_repeats(room);
 }

@@ -19,6 +19,7 @@ struct scn_taken {
         const scn_revision *op_steps; /* undo, redo: the step that each op is about */
         const scn_revision *steps;    /* ... and all of them */
         size_t steps_count;
+        size_t records_first; /* its records in the batch begin here, once they have been put there */
 };
 
 /* An edit of the turn, until its batch is published. */
@@ -43,6 +44,7 @@ struct scn_draft_record; /* ... and a record of one */
 struct scn_batch {
         struct scn_job job;
         struct scn_room *room;
+        struct scn_server *server; /* when it is done with, for the room may be gone before its memory is */
         struct scn_buffer bytes;   /* of the transactions */
         struct scn_buffer answers; /* frames, in the order of the entries */
         struct scn_draft *drafts;
@@ -74,6 +76,11 @@ struct scn_batch {
 /* The room's spare one, or a new one; NULL: out of memory. */
 struct scn_batch *scn_batch_create(struct scn_room *room);
 
+/* Puts the records of what was applied into the batch, where scn_batch_add() expects them. On the worker that the room
+ * is lent to, too. SCN_E_NO_MEMORY: nothing was put. */
+SCN_NODISCARD enum scn_error scn_batch_put_records(
+        struct scn_batch *batch, struct scn_taken *taken, const struct scn_changes *changes);
+
 /* What became of an edit. If it cannot even be answered, its session ends. `answer`, the message that says so, is
  * stored with the edit and is what a repeat gets; it is borrowed.
  *
@@ -92,5 +99,10 @@ void scn_batch_add_refused_said(struct scn_batch *batch, const struct scn_taken 
 /* Takes the batch, which is the room's own: to the journal if there is something to store, else to the publish point
  * at once. */
 void scn_batch_submit(struct scn_batch *batch);
+/* The journal has it, or `error` says why not: its sessions are told, and the batch ends. False: a worker settles it
+ * first, to which the room is lent. */
+bool scn_batch_publish(struct scn_batch *batch);
+/* Its memory stays for the next turn, unless it is a lot. */
+void scn_batch_end(struct scn_batch *batch);
 
 #endif

@@ -13,6 +13,7 @@
  *
  * Nothing is acknowledged or pushed that could still be lost (DESIGN §4). */
 
+#include "protocol/base/assert.h"
 #include "protocol/base/shared_bytes.h"
 #include "protocol/base/uid.h"
 #include "protocol/scene/delta.h"
@@ -53,6 +54,13 @@
 #define SCN_SHARE_MS 5u
 #define SCN_TURN_MS 20u
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
+#define SCN_LOANS_MAX 4u        /* rooms lent to workers at a time */
+#ifndef SCN_LONG_NODES
+/* What takes longer than a few milliseconds with a document: as much of it as this. A worker does it, see loan.c. */
+#define SCN_LONG_NODES 4096u             /* looked at, added, removed */
+#define SCN_LONG_BYTES (256u << 10)      /* of an edit that is to be read */
+#define SCN_LONG_RECORD_BYTES (4u << 20) /* of a batch that is to be settled */
+#endif
 #define SCN_CHECKPOINT_JOBS_MAX 1u
 #define SCN_BACKUPS_MAX 2u /* each has a copy of a document on the disk */
 #define SCN_ADOPTS_MAX 4u  /* files that are being received: each has a part in memory and all of it on the disk */
@@ -109,7 +117,12 @@ struct scn_view_group {
         uint32_t mask;
         struct scn_view *views;
         struct scn_observer *observer;
+        uint64_t calls;               /* of the observer: what its mask leaves out costs it nothing */
         struct scn_encoding snapshot; /* the last one made, for who joins next; no parts: none is kept */
+        /* What is long to encode is asked for, and made by a worker when the room is settled. */
+        bool is_wanted;
+        struct scn_delta_request wanted; /* ... the latest of those that were asked for */
+        struct scn_encoding ready;       /* a delta made so, for those who wait for it; `to` is 0: none */
         uint64_t snapshot_used_ms;
         size_t whole_bytes; /* of the last one; 0: not known */
 };
@@ -120,6 +133,16 @@ enum scn_session_state {
         SCN_SESSION_OPENING, /* waits for the room or for the client's last number */
         SCN_SESSION_OPEN,
         SCN_SESSION_ENDED, /* what is left to send goes out, then the connection closes */
+};
+
+struct scn_room;
+
+/* Something long that is done with a room by a worker, see loan.c. Embedded in what knows more of it. */
+struct scn_loan {
+        struct scn_job job;
+        struct scn_room *room;
+        void (*work)(struct scn_loan *loan); /* on the worker, whose the room is meanwhile */
+        void (*back)(struct scn_loan *loan); /* on the loop, whose it is again; ends the loan's own memory */
 };
 
 struct scn_session {
@@ -143,6 +166,7 @@ struct scn_session {
         bool may_send;        /* had drained then: its views get their deltas */
         bool is_behind;       /* had not: they get one merged delta when it has */
         bool is_cut;          /* nothing goes out any more */
+        bool is_leaving;      /* its connection is gone; it follows when its room is no longer lent */
         bool is_asking;       /* something at the head of the inbox waits for a job */
         bool is_resting;      /* it has had its share of this turn: what is left in the inbox waits for the next */
         uint64_t share_turn;  /* the turn in which ... */
@@ -230,8 +254,12 @@ struct scn_room {
         struct scn_room *next; /* of the server */
         struct scn_server *server;
         enum scn_room_state state;
-        struct scn_slice name; /* owned bytes */
-        struct scn_document *document;
+        struct scn_slice name;         /* owned bytes */
+        struct scn_document *document; /* see scn_room_document() */
+        struct scn_uid document_uid;   /* its own ... */
+        struct scn_uid root_uid;       /* ... and its root's: they never change */
+        struct scn_loan *loan;         /* it is lent to a worker; NULL: it is the loop's */
+        bool must_stay;                /* not to be lent at the moment */
         struct scn_journal *journal;
         uint64_t epoch;
         bool is_still;                    /* the journal can only be read: the disk was too full to open it */
@@ -249,6 +277,8 @@ struct scn_room {
         struct scn_batch *spare; /* an empty one with its memory, for the next turn; or NULL */
         struct scn_observable *published;
         struct scn_view_group *groups;
+        bool wants_encoding;                       /* one of the groups does */
+        bool has_encoded;                          /* that was the last thing done: edits come before the next one */
         uint64_t views_due_ms;                     /* when a view's rate lets it be served next; 0: nothing waits */
         struct scn_live *live;                     /* NULL: there has been nothing volatile yet */
         uint32_t jobs_count;                       /* other jobs under way that name this room */
@@ -296,6 +326,7 @@ struct scn_server {
         uint32_t jobs_count;         /* under way that name no room */
         uint32_t history_jobs_count; /* of these, questions about the past */
         uint32_t checkpoint_jobs_count;
+        uint32_t loans_count;    /* rooms that are lent */
         uint64_t readers_ever;   /* jobs that read documents' files beside the rooms themselves */
         bool has_history_upkeep; /* one of the rooms */
         uint32_t backups_count;
@@ -400,6 +431,8 @@ void scn_session_tear_staged(struct scn_session *session);
 void scn_session_note_refused(struct scn_session *session, const struct scn_message *message);
 /* The author's entry in the room; NULL: out of memory. */
 struct scn_author *scn_session_author(struct scn_session *session);
+/* Whether the worker has it that its room is lent to. */
+bool scn_session_is_lent(const struct scn_session *session);
 /* Whether there is room to answer more, for this session and for all together. */
 bool scn_session_has_room(const struct scn_session *session);
 bool scn_session_is_drained(const struct scn_session *session);
@@ -435,6 +468,11 @@ void scn_intake_tick(struct scn_server *server, uint64_t now_ms);
 
 /* --- handle.c: one function a message; true: done, false: must wait at the head of the inbox --- */
 bool scn_handle(struct scn_session *session, const struct scn_message *message);
+/* --- query_loan.c: of `world`, `tree` and `digest` those about much --- */
+bool scn_query_is_long(const struct scn_session *session, const struct scn_message *message);
+/* Has a worker answer it, as soon as the room is settled. False: it waits at the head of the inbox, for the room or for
+ * the answer. */
+bool scn_query_lend(struct scn_session *session, const struct scn_message *message);
 /* --- handle_query.c --- */
 void scn_handle_world(struct scn_session *session, const struct scn_message_world *message);
 void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message);
@@ -469,15 +507,34 @@ bool scn_room_is_unused(const struct scn_room *room);
  * and after which it wants a tick. */
 struct scn_journal *scn_room_retire(struct scn_room *room);
 
+/* --- loan.c ---
+ * What would hold up all documents for long is done on a worker, to which the room is lent: an edit of many nodes, a
+ * snapshot, an answer about a whole scene. Until the room is back the loop neither reads nor changes anything of it but
+ * what sessions send and are sent. So messages wait at the head of the inbox (those that need no room are answered),
+ * the room counts as not settled, locks do not expire, and a session whose connection closes stays until then. */
+
+/* False: it is lent already, or has just been, or too many are: later. */
+bool scn_room_can_lend(const struct scn_room *room);
+/* Which must be possible. Takes the loan. */
+void scn_room_lend(struct scn_room *room, struct scn_loan *loan);
+/* The room's document, on the loop. What a worker may run, too, takes it from the room itself. */
+static inline struct scn_document *scn_room_document(const struct scn_room *room)
+{
+        SCN_ASSERT(room->loan == NULL);
+        return room->document;
+}
+
 /* --- turn.c --- */
 void scn_room_turn(struct scn_room *room);
 /* The author's gestures end: what comes of one begins another step. An undo or redo does so. NULL: everybody's. */
 void scn_room_close_groups(struct scn_room *room, const struct scn_author *author);
 
-/* --- batch.c --- */
+/* --- batch.c, publish.c --- */
 /* The disk gave no verdict, or somebody else has written to the file: all sessions end and are told why ("": the code
  * says it), the room closes, and the file decides when it is opened again. */
 void scn_room_break(struct scn_room *room, const char *why);
+/* What waited for the room is served: views that are behind, messages, who comes in, repeats. */
+void scn_room_go_on(struct scn_room *room);
 /* A session that goes gets no answers any more. NULL: no batch. */
 void scn_batch_forget(struct scn_batch *batch, const struct scn_session *session);
 void scn_batch_drop_spare(struct scn_room *room);
@@ -521,6 +578,8 @@ void scn_view_serve(struct scn_view *view);
 void scn_view_serve_due(struct scn_room *room);
 /* Snapshots that nobody has joined for a while go; `is_pressed`: all that nobody is being sent. */
 void scn_view_drop_snapshots(struct scn_room *room, bool is_pressed);
+/* Has a worker encode what one of the groups wants, if there is something. True: the room is lent. */
+bool scn_view_lend(struct scn_room *room);
 /* At the publish point: tells the groups which channels changed. */
 void scn_view_publish(struct scn_room *room, uint32_t mask);
 

@@ -67,17 +67,22 @@ enum scn_error scn_encoding_make(
         return error;
 }
 
-struct scn_encoding *scn_encodings_get(struct scn_encodings *encodings, struct scn_document *document,
-        const struct scn_delta_request *request, enum scn_error *error_out)
+struct scn_encoding *scn_encodings_find(
+        struct scn_encodings *encodings, const struct scn_delta_request *request, scn_revision to)
 {
-        const scn_revision revision = scn_document_revision(document);
         for (size_t i = 0; i < encodings->count; i++) {
                 struct scn_encoding *known = &encodings->items[i];
-                if (known->to == revision && known->is_whole == request->is_fresh &&
+                if (known->to == to && known->is_whole == request->is_fresh &&
                         (known->is_whole || known->from == request->from)) {
                         return known;
                 }
         }
+        return NULL;
+}
+
+struct scn_encoding *scn_encodings_make(struct scn_encodings *encodings, struct scn_document *document,
+        const struct scn_delta_request *request, enum scn_error *error_out)
+{
         struct scn_encoding made;
         *error_out = scn_encoding_make(document, request, &made);
         if (*error_out != SCN_OK) {

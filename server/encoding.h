@@ -39,8 +39,11 @@ struct scn_encodings {
         size_t next; /* to be replaced when all are taken */
 };
 
-/* One that is there or is made now. NULL: *error_out says why. Borrowed until the next call. */
-struct scn_encoding *scn_encodings_get(struct scn_encodings *encodings, struct scn_document *document,
+/* One to this revision that is there; NULL: none is. Borrowed until the next one is made. */
+struct scn_encoding *scn_encodings_find(
+        struct scn_encodings *encodings, const struct scn_delta_request *request, scn_revision to);
+/* Makes one. NULL: *error_out says why. */
+struct scn_encoding *scn_encodings_make(struct scn_encodings *encodings, struct scn_document *document,
         const struct scn_delta_request *request, enum scn_error *error_out);
 void scn_encodings_finish(struct scn_encodings *encodings);
 

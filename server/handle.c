@@ -95,11 +95,16 @@ static void handle_hello(struct scn_session *session, const struct scn_message_h
                 return;
         }
         if (hello->name.size > SCN_SERVER_author_bytes_max) {
-                scn_session_end(session, SCN_E_RANGE, "hello.name: longer than author_bytes_max");
+                char text[80];
+                (void)snprintf(text, sizeof text, "hello.name: longer than author_bytes_max = %u bytes",
+                        SCN_SERVER_author_bytes_max);
+                scn_session_end(session, SCN_E_RANGE, text);
                 return;
         }
         if (hello->ping != SCN_ABSENT && (hello->ping == 0 || hello->ping > SCN_SERVER_ping_max)) {
-                scn_session_end(session, SCN_E_RANGE, "hello.ping: from 1 second to ping_max");
+                char text[80];
+                (void)snprintf(text, sizeof text, "hello.ping: from 1 second to ping_max = %u", SCN_SERVER_ping_max);
+                scn_session_end(session, SCN_E_RANGE, text);
                 return;
         }
         session->promised_ms = hello->ping == SCN_ABSENT ? 0 : hello->ping * 1000;
@@ -406,6 +411,10 @@ static void handle_manage(struct scn_session *session, const struct scn_message_
                 const struct scn_slice action = text_of(actions[i]);
                 if (action.size == message->action.size &&
                         memcmp(action.data, message->action.data, action.size) == 0) {
+                        if (MANAGE_CREATE + i == MANAGE_RENAME && message->to.data == NULL) {
+                                scn_session_fail_field(session, message->request, SCN_E_MISSING_FIELD, "manage.to");
+                                return;
+                        }
                         struct scn_storage_fault fault;
                         const enum scn_error error =
                                 i == 0 ? scn_server_check_reserve(session->server, &fault) : SCN_OK;
@@ -499,7 +508,7 @@ static bool on_manage(struct scn_session *session, const struct scn_message *mes
 /* What can be large waits until less is under way to all. */
 static bool on_who(struct scn_session *session, const struct scn_message *message)
 {
-        if (!scn_output_claim(session->server)) {
+        if (scn_session_is_lent(session) || !scn_output_claim(session->server)) {
                 return false;
         }
         scn_handle_who(session, message->as.who.request);
@@ -515,7 +524,9 @@ static bool on_kick(struct scn_session *session, const struct scn_message *messa
 static bool on_open(struct scn_session *session, const struct scn_message *message)
 {
         if (session->state != SCN_SESSION_KNOWN) {
-                scn_session_fail(session, message->as.open.request, SCN_E_OUT_OF_TURN, "a document is open already");
+                scn_session_fail(session, message->as.open.request, SCN_E_OUT_OF_TURN,
+                        session->state == SCN_SESSION_OPENING ? "another open is under way: its answer comes first"
+                                                              : "a document is open already");
                 return true;
         }
         session->state = SCN_SESSION_OPENING;
@@ -553,6 +564,9 @@ static bool on_world(struct scn_session *session, const struct scn_message *mess
         if (!scn_output_claim(session->server)) {
                 return false;
         }
+        if (scn_query_is_long(session, message)) {
+                return scn_query_lend(session, message);
+        }
         scn_handle_world(session, &message->as.world);
         return true;
 }
@@ -565,6 +579,9 @@ static bool on_tree(struct scn_session *session, const struct scn_message *messa
         if (!scn_output_claim(session->server)) {
                 return false;
         }
+        if (scn_query_is_long(session, message)) {
+                return scn_query_lend(session, message);
+        }
         scn_handle_tree(session, &message->as.tree);
         return true;
 }
@@ -573,6 +590,9 @@ static bool on_digest(struct scn_session *session, const struct scn_message *mes
 {
         if (message->as.digest.at.data != NULL) {
                 return scn_history_ask(session, message);
+        }
+        if (scn_query_is_long(session, message)) {
+                return scn_query_lend(session, message);
         }
         scn_handle_digest(session, &message->as.digest);
         return true;
@@ -698,6 +718,9 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
                         scn_session_note_refused(session, message);
                         scn_session_reject(session, message->kind, request_of(message), SCN_E_NOT_OPEN, NULL);
                         return true;
+                }
+                if (handlers[i].needs_room && scn_session_is_lent(session)) {
+                        return false;
                 }
                 return handlers[i].handle(session, message);
         }

@@ -100,7 +100,7 @@ static enum scn_error read_wish(struct scn_session *session, struct scn_unpacker
                 }
         }
         const enum scn_error error =
-                scn_document_find_within(session->room->document, &read.node, steps_left, &wish->id);
+                scn_document_find_within(scn_room_document(session->room), &read.node, steps_left, &wish->id);
         if (error == SCN_E_NO_NODE || error == SCN_E_GONE) {
                 wish->id = find_previewed(session, &read.node, steps_left);
                 wish->fields = read.fields;
@@ -120,7 +120,7 @@ static enum scn_error read_wishes(
 {
         struct scn_unpacker unpacker = scn_unpacker_from(nodes);
         const uint32_t count = scn_unpack_array(&unpacker);
-        uint64_t steps_left = scn_document_limits(session->room->document)->path_steps_max;
+        uint64_t steps_left = scn_document_limits(scn_room_document(session->room))->path_steps_max;
         enum scn_error error = unpacker.error;
         *count_out = 0;
         *wishes_out = NULL;
@@ -182,7 +182,7 @@ static enum scn_error read_nodes(
 {
         struct scn_unpacker unpacker = scn_unpacker_from(nodes);
         const uint32_t count = scn_unpack_array(&unpacker);
-        uint64_t steps_left = scn_document_limits(session->room->document)->path_steps_max;
+        uint64_t steps_left = scn_document_limits(scn_room_document(session->room))->path_steps_max;
         *named = (struct named){.lost = {.kind = SCN_REF_NONE}};
         named->is_unread = unpacker.error != SCN_OK;
         if (named->is_unread || count > count_max) {
@@ -201,7 +201,7 @@ static enum scn_error read_nodes(
                         return unpacker.error;
                 }
                 const enum scn_error error = scn_document_find_within(
-                        session->room->document, &ref, &steps_left, &named->ids[named->count++]);
+                        scn_room_document(session->room), &ref, &steps_left, &named->ids[named->count++]);
                 if (error != SCN_OK) {
                         named->lost = ref;
                         return error;
@@ -240,7 +240,8 @@ static void fail_nodes(struct scn_session *session, uint64_t request, const char
                 return;
         }
         scn_session_fail_said(session, request, error,
-                scn_about_node(&said, "node", &named->lost, error, scn_document_limits(session->room->document)));
+                scn_about_node(
+                        &said, "node", &named->lost, error, scn_document_limits(scn_room_document(session->room))));
 }
 
 static void answer_locked(struct scn_session *session, uint64_t request, const struct named *named)
@@ -250,7 +251,7 @@ static void answer_locked(struct scn_session *session, uint64_t request, const s
         struct scn_packer packer = scn_packer_to(&body);
         scn_pack_array(&packer, (uint32_t)named->count);
         for (size_t i = 0; i < named->count; i++) {
-                scn_pack_uid(&packer, scn_document_node(session->room->document, named->ids[i]).uid);
+                scn_pack_uid(&packer, scn_document_node(scn_room_document(session->room), named->ids[i]).uid);
         }
         answer(session, request, &body, packer.error);
 }
@@ -277,9 +278,11 @@ void scn_handle_lock(struct scn_session *session, const struct scn_message_lock 
         const struct scn_live_entry *blocker = NULL;
         struct named named;
         if (ttl == 0 || ttl > SCN_LIVE_lock_ttl_max || mask == 0) {
+                char text[80];
+                (void)snprintf(
+                        text, sizeof text, "lock.ttl: from 1 second to lock_ttl_max = %u", SCN_LIVE_lock_ttl_max);
                 scn_session_fail(session, message->request, SCN_E_RANGE,
-                        mask == 0 ? "lock.mask: of no channel that can be locked"
-                                  : "lock.ttl: from 1 second to lock_ttl_max");
+                        mask == 0 ? "lock.mask: of no channel that can be locked" : text);
                 return;
         }
         enum scn_error error = read_nodes(session, message->nodes, SCN_LIVE_locks_max, &named);

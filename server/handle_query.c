@@ -113,12 +113,11 @@ void scn_answers_send(struct scn_answers *answers, struct scn_session *session, 
         }
 }
 
-/* About the live document. */
-static struct scn_answers begin(const struct scn_session *session, uint64_t request)
+struct scn_answers scn_answers_about(const struct scn_session *session, uint64_t request)
 {
         struct scn_answers answers = {.request = request, .rev = SCN_ABSENT, .durable = SCN_ABSENT};
-        if (session->room != NULL && session->room->document != NULL) {
-                answers.rev = scn_document_revision(session->room->document);
+        if (session->room != NULL && scn_room_document(session->room) != NULL) {
+                answers.rev = scn_document_revision(scn_room_document(session->room));
                 answers.durable = session->room->durable;
         }
         return answers;
@@ -132,7 +131,7 @@ static void finish(struct scn_session *session, struct scn_answers *answers)
 
 static void finish_body(struct scn_session *session, uint64_t request, struct scn_packer *packer)
 {
-        struct scn_answers answers = begin(session, request);
+        struct scn_answers answers = scn_answers_about(session, request);
         scn_answers_add(&answers, packer, false);
         finish(session, &answers);
         scn_buffer_finish(packer->buffer);
@@ -288,6 +287,13 @@ static void find_frame(struct asked *asked)
         }
 }
 
+static void check_worlds(struct scn_answers *answers)
+{
+        if (answers->bytes > SCN_SERVER_world_bytes_max) {
+                scn_answers_exceed(answers, "world_bytes_max", SCN_SERVER_world_bytes_max);
+        }
+}
+
 void scn_query_world(
         const struct scn_document *document, const struct scn_message_world *message, struct scn_answers *answers)
 {
@@ -321,25 +327,24 @@ void scn_query_world(
                         add_part(answers, &packer, gathered, true);
                         gathered = 0;
                 }
-                if (answers->bytes > SCN_SERVER_world_bytes_max) {
-                        scn_answers_exceed(answers, "world_bytes_max", SCN_SERVER_world_bytes_max);
-                        packer.error = answers->error;
-                }
+                check_worlds(answers);
+                packer.error = packer.error == SCN_OK ? answers->error : packer.error;
         }
         if (packer.error == SCN_OK && !scn_unpack_is_done(&nodes)) {
                 scn_answers_reject(answers, "world.nodes", nodes.error != SCN_OK ? nodes.error : SCN_E_BAD_MESSAGE);
         }
         add_part(answers, &packer, gathered, false);
+        check_worlds(answers);
         scn_buffer_finish(&elements);
         scn_buffer_finish(&asked.paths.text);
 }
 
 void scn_handle_world(struct scn_session *session, const struct scn_message_world *message)
 {
-        struct scn_answers answers = begin(session, message->request);
+        struct scn_answers answers = scn_answers_about(session, message->request);
         struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
-        scn_document_prepare_worlds(session->room->document, scn_unpack_array(&nodes));
-        scn_query_world(session->room->document, message, &answers);
+        scn_document_prepare_worlds(scn_room_document(session->room), scn_unpack_array(&nodes));
+        scn_query_world(scn_room_document(session->room), message, &answers);
         finish(session, &answers);
 }
 
@@ -460,8 +465,8 @@ void scn_query_tree(
 
 void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message)
 {
-        struct scn_answers answers = begin(session, message->request);
-        scn_query_tree(session->room->document, message, &answers);
+        struct scn_answers answers = scn_answers_about(session, message->request);
+        scn_query_tree(scn_room_document(session->room), message, &answers);
         finish(session, &answers);
 }
 
@@ -507,8 +512,8 @@ void scn_query_digest(
 
 void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message)
 {
-        struct scn_answers answers = begin(session, message->request);
-        scn_query_digest(session->room->document, message, &answers);
+        struct scn_answers answers = scn_answers_about(session, message->request);
+        scn_query_digest(scn_room_document(session->room), message, &answers);
         finish(session, &answers);
 }
 
@@ -555,12 +560,12 @@ void scn_handle_info(struct scn_session *session, uint64_t request)
         scn_pack_map(&packer, 10u + (is_fork ? 2u : 0u) + (room->folded_us != 0));
         scn_pack_cstring(&packer, "doc");
         scn_pack_text(&packer, room->name);
-        pack_named(&packer, "rev", scn_document_revision(room->document));
+        pack_named(&packer, "rev", scn_document_revision(scn_room_document(room)));
         pack_named(&packer, "durable", room->durable);
         scn_pack_cstring(&packer, "epoch");
         scn_pack_cstring(&packer, epoch);
-        pack_named(&packer, "nodes", scn_document_nodes_count(room->document));
-        pack_named(&packer, "horizon", scn_document_horizon(room->document));
+        pack_named(&packer, "nodes", scn_document_nodes_count(scn_room_document(room)));
+        pack_named(&packer, "horizon", scn_document_horizon(scn_room_document(room)));
         pack_named(&packer, "base", room->base);
         pack_named(&packer, "folded_to", room->folded_to);
         if (room->folded_us != 0) {
@@ -610,7 +615,7 @@ static void pack_session(struct scn_packer *packer, const struct scn_session *at
 
 void scn_handle_who(struct scn_session *session, uint64_t request)
 {
-        struct scn_answers answers = begin(session, request);
+        struct scn_answers answers = scn_answers_about(session, request);
         struct scn_buffer elements;
         struct scn_packer packer = begin_elements(&elements, 0);
         uint32_t count = 0;

@@ -236,9 +236,9 @@ static enum scn_error resolve_node(
                 return SCN_OK;
         }
         scn_node_id id;
-        const enum scn_error error = scn_document_find(session->room->document, ref, &id);
+        const enum scn_error error = scn_document_find(scn_room_document(session->room), ref, &id);
         if (error == SCN_OK) {
-                *node_out = scn_document_node(session->room->document, id).uid;
+                *node_out = scn_document_node(scn_room_document(session->room), id).uid;
         }
         return error;
 }
@@ -247,7 +247,7 @@ static enum scn_error resolve_node(
 static enum scn_error gather(
         struct scn_history_job *job, const struct scn_session *session, const struct scn_message *message)
 {
-        const struct scn_document *document = session->room->document;
+        const struct scn_document *document = scn_room_document(session->room);
         scn_node_id id;
         if (message->kind != SCN_MESSAGE_blame) {
                 return resolve_node(session, message, &job->node);

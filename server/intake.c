@@ -27,7 +27,9 @@ static bool is_incomplete(const struct scn_session *session)
 static void wake(struct scn_session *session)
 {
         const struct scn_server_options *options = &session->server->options;
-        options->wake(options->data, session, session->transport);
+        if (!session->is_leaving) {
+                options->wake(options->data, session, session->transport);
+        }
 }
 
 /* It cannot be worked off as it is. */

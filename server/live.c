@@ -46,7 +46,7 @@ struct scn_live_entry *scn_live_make(struct scn_session *session, enum scn_live_
                 entry->session = session->number;
                 entry->id = id;
                 if (id != 0) {
-                        entry->uid = scn_document_node(session->room->document, id).uid;
+                        entry->uid = scn_document_node(scn_room_document(session->room), id).uid;
                 }
         }
         return entry;
@@ -357,7 +357,7 @@ static void sweep(struct scn_room *room)
         struct scn_live_entry *newer = NULL;
         for (struct scn_live_entry *entry = room->live->oldest; entry != NULL; entry = newer) {
                 newer = entry->newer;
-                if (entry->id != 0 && !scn_document_has(room->document, entry->id)) {
+                if (entry->id != 0 && !scn_document_has(scn_room_document(room), entry->id)) {
                         scn_live_end(room->live, entry);
                 }
         }
@@ -386,7 +386,7 @@ static void end_with_edit(struct scn_session *session, enum scn_op_kind kind, sc
 void scn_live_note_applied(
         struct scn_session *session, const struct scn_edit *edit, const struct scn_changes *changes, bool is_sure)
 {
-        const struct scn_document *document = session->room->document;
+        const struct scn_document *document = scn_room_document(session->room);
         const uint32_t changes_count = changes == NULL ? 0 : scn_changes_count(changes);
         for (uint32_t i = 0; i < changes_count && session->previews_count > 0; i++) {
                 const struct scn_change *change = scn_changes_get(changes, i);
@@ -450,9 +450,9 @@ static void touch_moved(struct scn_room *room)
                 }
                 for (struct scn_live_entry *at = live->oldest; at != NULL && at->count <= last; at = newer) {
                         newer = at->newer;
-                        if (at->id != 0 && was_moved(live, room->document, at->id)) {
+                        if (at->id != 0 && was_moved(live, scn_room_document(room), at->id)) {
                                 scn_live_touch(live, at);
-                                live->moved_revision = scn_document_revision(room->document);
+                                live->moved_revision = scn_document_revision(scn_room_document(room));
                         }
                 }
         }
@@ -505,7 +505,7 @@ void scn_live_take_back(struct scn_room *room)
 void scn_live_turn(struct scn_room *room)
 {
         struct scn_live *live = room->live;
-        if (live == NULL) {
+        if (live == NULL || room->loan != NULL) {
                 return;
         }
         const uint64_t now_ms = scn_server_now_ms(room->server);
@@ -526,7 +526,7 @@ void scn_live_turn(struct scn_room *room)
 uint64_t scn_live_due_ms(const struct scn_room *room)
 {
         const struct scn_live *live = room->live;
-        if (live == NULL) {
+        if (live == NULL || room->loan != NULL) {
                 return UINT64_MAX;
         }
         const bool can_tell = scn_room_is_settled(room) && live->due_ms < live->expires_ms;

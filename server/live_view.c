@@ -44,7 +44,7 @@ static uint32_t bit_of(enum scn_live_kind kind)
 
 static bool is_in(const struct builder *builder, scn_node_id id)
 {
-        const struct scn_document *document = builder->room->document;
+        const struct scn_document *document = scn_room_document(builder->room);
         return id == 0 || builder->root == scn_document_root(document) ||
                 scn_live_is_under(document, id, builder->root);
 }
@@ -52,7 +52,7 @@ static bool is_in(const struct builder *builder, scn_node_id id)
 /* What the client may have been told of: when it was last told all, or in the parts since. */
 static bool was_in(const struct builder *builder, scn_node_id id)
 {
-        const struct scn_document *document = builder->room->document;
+        const struct scn_document *document = scn_room_document(builder->room);
         const struct scn_view *view = builder->view;
         return id == 0 || scn_delta_was_under(document, id, builder->root, view->live_revision) ||
                 (view->live_part_revision != view->live_revision &&
@@ -277,7 +277,7 @@ static bool lacks(const struct scn_view *view)
  * wait, for the view's rate or for others' output, so does this. */
 static bool is_held(struct scn_view *view)
 {
-        const scn_revision revision = scn_document_revision(view->group->room->document);
+        const scn_revision revision = scn_document_revision(scn_room_document(view->group->room));
         if (!scn_output_claim(view->session->server)) {
                 return true;
         }
@@ -305,14 +305,14 @@ static bool needs_whole(const struct scn_view *view, scn_node_id root)
 {
         const struct scn_room *room = view->group->room;
         return view->is_live_fresh || root != view->live_root || view->live_ends < room->live->gone_floor ||
-                is_torn(view) || view->live_revision < scn_document_horizon(room->document);
+                is_torn(view) || view->live_revision < scn_document_horizon(scn_room_document(room));
 }
 
 /* Tells a view a part of what it lacks; `shared` keeps what was said for the next one of the group. */
 static void tell_part(struct scn_view *view, struct telling *shared)
 {
         const struct scn_room *room = view->group->room;
-        const scn_node_id root = scn_document_find_uid(room->document, view->group->root);
+        const scn_node_id root = scn_document_find_uid(scn_room_document(room), view->group->root);
         const bool is_whole = needs_whole(view, root);
         const bool is_known = shared->upto > 0 && shared->mask == view->live_mask && shared->is_whole == is_whole &&
                 (is_whole ? view->is_live_fresh || shared->fields != NULL
@@ -332,7 +332,7 @@ static void tell_part(struct scn_view *view, struct telling *shared)
         const bool is_all = shared->upto == room->live->count;
         view->live_cursor = shared->upto;
         view->live_ends = room->live->count;
-        view->live_part_revision = scn_document_revision(room->document);
+        view->live_part_revision = scn_document_revision(scn_room_document(room));
         view->live_revision = is_all || is_whole ? view->live_part_revision : view->live_revision;
         view->live_root = root;
         view->is_live_fresh = false;
@@ -406,8 +406,8 @@ void scn_live_begin_view(struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
         struct telling alone = {0};
-        view->live_root = scn_document_find_uid(room->document, view->group->root);
-        view->live_revision = view->live_part_revision = scn_document_revision(room->document);
+        view->live_root = scn_document_find_uid(scn_room_document(room), view->group->root);
+        view->live_revision = view->live_part_revision = scn_document_revision(scn_room_document(room));
         if (room->live == NULL || !lacks(view)) {
                 return;
         }

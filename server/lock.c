@@ -34,7 +34,7 @@ static const struct scn_live_entry *find_on(
 /* The same of a lock on a whole subtree that the node is in, or the top of. */
 static const struct scn_live_entry *find_around(const struct scn_session *session, scn_node_id id, uint32_t mask)
 {
-        const struct scn_document *document = session->room->document;
+        const struct scn_document *document = scn_room_document(session->room);
         const struct scn_live_entry *lock = NULL;
         while (id != 0 && lock == NULL) {
                 lock = find_on(session, id, mask, true);
@@ -94,8 +94,8 @@ static const struct scn_live_entry *find_blocker(const struct scn_session *sessi
         for (size_t i = 0; i < live->locks_count && wish->has_subtree; i++) {
                 const struct scn_live_entry *lock = live->locks[i];
                 if ((lock->mask & wish->mask) != 0 && !is_of(lock, session) &&
-                        scn_document_has(session->room->document, lock->id) &&
-                        would_cover(session->room->document, wish, lock->id)) {
+                        scn_document_has(scn_room_document(session->room), lock->id) &&
+                        would_cover(scn_room_document(session->room), wish, lock->id)) {
                         return lock;
                 }
         }
@@ -197,7 +197,7 @@ static void end_barred_previews(struct scn_session *session, const struct scn_lo
         }
         for (struct scn_live_entry *entry = room->live->oldest; entry != NULL; entry = newer) {
                 newer = entry->newer;
-                if (entry->kind == SCN_LIVE_PREVIEW && scn_document_has(room->document, entry->id) &&
+                if (entry->kind == SCN_LIVE_PREVIEW && scn_document_has(scn_room_document(room), entry->id) &&
                         scn_lock_bars_preview(entry->owner, entry->id)) {
                         scn_live_end(room->live, entry);
                 }

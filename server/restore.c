@@ -51,6 +51,11 @@ static void empty(struct scn_restore *restore)
         restore->past = NULL;
 }
 
+const struct scn_ops *scn_restore_ops(const struct scn_restore *restore)
+{
+        return &restore->ops;
+}
+
 void scn_restore_destroy(struct scn_restore *restore)
 {
         if (restore != NULL) {
@@ -213,7 +218,7 @@ static enum scn_restore_state refuse(struct scn_session *session, enum scn_error
 static enum scn_error find_node(
         const struct scn_session *session, const struct scn_message_restore *message, struct scn_node_ref *node_out)
 {
-        const struct scn_document *document = session->room->document;
+        const struct scn_document *document = scn_room_document(session->room);
         scn_node_id id;
         *node_out = message->node;
         if (message->node.kind == SCN_REF_NONE) {
@@ -243,7 +248,7 @@ enum scn_restore_state scn_restore_prepare(struct scn_session *session, const st
         const struct scn_room *room = session->room;
         struct scn_node_ref node;
         /* What this connection has sent before must be durable, and what is restored over too. */
-        if (session->answers_due > 0 || scn_document_revision(room->document) != room->durable) {
+        if (session->answers_due > 0 || scn_document_revision(scn_room_document(room)) != room->durable) {
                 return SCN_RESTORE_WAITS;
         }
         if (session->restore != NULL && session->restore->error != SCN_OK) {

@@ -21,6 +21,8 @@ enum scn_restore_state {
  * refused *text_out says why for people, and lives as long as `said`. */
 enum scn_restore_state scn_restore_prepare(struct scn_session *session, const struct scn_message_restore *message,
         struct scn_said *said, const char **text_out, enum scn_error *error_out);
+/* What it would do, once it is ready. */
+const struct scn_ops *scn_restore_ops(const struct scn_restore *restore);
 /* NULL is allowed. */
 void scn_restore_destroy(struct scn_restore *restore);
 

@@ -26,8 +26,8 @@ static void answer_open(struct scn_session *session)
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_opened);
         message.as.opened.request = session->open_request;
-        message.as.opened.document = scn_document_uid(room->document);
-        message.as.opened.root = scn_document_node(room->document, scn_document_root(room->document)).uid;
+        message.as.opened.document = room->document_uid;
+        message.as.opened.root = room->root_uid;
         message.as.opened.epoch = (struct scn_slice){(const uint8_t *)&room->epoch, sizeof room->epoch};
         message.as.opened.rev = room->durable;
         message.as.opened.number = session->last_number;
@@ -240,6 +240,8 @@ static const char no_memory_left[] = "the documents that are open fill the memor
 static bool take_opened(struct scn_room *room, const struct open_job *open)
 {
         room->document = open->opened.document;
+        room->document_uid = scn_document_uid(room->document);
+        room->root_uid = scn_document_node(room->document, scn_document_root(room->document)).uid;
         room->journal = open->opened.journal;
         room->is_still = open->opened.is_still;
         room->has_epoch = open->opened.has_epoch;
@@ -251,7 +253,7 @@ static bool take_opened(struct scn_room *room, const struct open_job *open)
         room->checkpoint_bytes = open->opened.state.checkpoint_bytes;
         room->gathered_bytes = open->opened.state.journal_bytes;
         room->has_damaged_checkpoint = open->opened.damaged.text[0] != '\0';
-        room->durable = scn_document_revision(room->document);
+        room->durable = scn_document_revision(scn_room_document(room));
         /* One that was just made takes next to nothing, and a refusal would leave it behind. */
         if (room->durable > 0 && !scn_memory_claim(room->server)) {
                 return false;
@@ -462,7 +464,7 @@ static void destroy_room(struct scn_room *room)
         SCN_ASSERT(room->groups == NULL && room->batch == NULL && room->jobs_count == 0 && room->checkpoint == NULL &&
                 room->history_upkeep == NULL);
         scn_past_drop(room);
-        scn_memory_discard(server, room->document);
+        scn_memory_discard(server, scn_room_document(room));
         scn_observable_destroy(room->published);
         scn_batch_drop_spare(room);
         scn_live_destroy(room->live);
@@ -534,5 +536,5 @@ void scn_room_tick(struct scn_room *room)
 
 bool scn_room_is_settled(const struct scn_room *room)
 {
-        return room->batch == NULL && room->state == SCN_ROOM_OPEN && !room->is_broken;
+        return room->batch == NULL && room->loan == NULL && room->state == SCN_ROOM_OPEN && !room->is_broken;
 }

@@ -77,11 +77,11 @@ enum scn_error scn_server_create(
         struct scn_storage_fault fault = {.text = ""};
         const enum scn_error error = scn_storage_open(options->data_path, &server->storage, &fault);
         if (error != SCN_OK) {
-                /* The storage's words are about the directory, and name it. */
+                /* The storage's words name the directory. */
                 if (fault.text[0] != '\0') {
-                        (void)snprintf(problem_out, SCN_PROBLEM_BYTES, "%s", fault.text);
+                        (void)snprintf(problem_out, SCN_PROBLEM_BYTES, "--data: %s", fault.text);
                 } else {
-                        (void)snprintf(problem_out, SCN_PROBLEM_BYTES, "data directory %s: %s", options->data_path,
+                        (void)snprintf(problem_out, SCN_PROBLEM_BYTES, "--data %s: %s", options->data_path,
                                 scn_error_text(error));
                 }
                 scn_free(server);

@@ -71,9 +71,27 @@ static void free_outbox(struct scn_session *session)
         session->outbox_bytes = 0;
 }
 
+bool scn_session_is_lent(const struct scn_session *session)
+{
+        return session->room != NULL && session->room->loan != NULL;
+}
+
+/* There is no connection any more, but the worker that has the room may be about this one. */
+static void leave_later(struct scn_session *session)
+{
+        session->state = SCN_SESSION_ENDED;
+        session->is_leaving = true;
+        session->transport = NULL;
+        free_outbox(session);
+}
+
 void scn_session_destroy(struct scn_session *session)
 {
         struct scn_server *server = session->server;
+        if (scn_session_is_lent(session)) {
+                leave_later(session);
+                return;
+        }
         scn_backup_forget(session);
         scn_adopt_forget(session);
         scn_room_leave(session);
@@ -98,7 +116,9 @@ void scn_session_destroy(struct scn_session *session)
 static void wake(struct scn_session *session)
 {
         const struct scn_server_options *options = &session->server->options;
-        options->wake(options->data, session, session->transport);
+        if (!session->is_leaving) {
+                options->wake(options->data, session, session->transport);
+        }
 }
 
 void scn_session_cut(struct scn_session *session)

@@ -3,73 +3,15 @@
 
 /* A room's turn: edits are taken from the inboxes and applied, and make a batch (DESIGN §4). */
 
+#include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 #include "server/answer.h"
-#include "server/batch.h"
+#include "server/attempt.h"
 #include "server/core.h"
 #include "server/restore.h"
 #include "server/undo.h"
 
 #include <stdio.h>
-
-/* A gesture goes on until an edit of another one. */
-static void note_gesture(const struct scn_taken *taken, scn_revision revision)
-{
-        const scn_revision step = taken->edit.step != 0 ? taken->edit.step : revision;
-        taken->session->group_number = taken->group;
-        taken->session->group_step = taken->group == SCN_ABSENT ? 0 : step;
-}
-
-/* The edit itself may be small: it is what would have to be told of it that no message holds. */
-static void refuse_answer(struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error)
-{
-        char text[160];
-        if (error != SCN_E_TOO_LARGE) {
-                scn_batch_add_refused(batch, taken, error, NULL);
-                return;
-        }
-        (void)snprintf(text, sizeof text,
-                "results: the answer would be larger than message_bytes_max = %u: name the nodes by uids of your own, or "
-                "send several edits",
-                SCN_MESSAGE_BYTES_MAX);
-        scn_batch_add_refused_said(batch, taken, error, NULL, text);
-}
-
-static void apply_edit(struct scn_batch *batch, const struct scn_taken *taken)
-{
-        struct scn_document *document = batch->room->document;
-        struct scn_changes *changes;
-        struct scn_refusal refusal;
-        struct scn_buffer *payload = &batch->answer;
-        enum scn_error error = scn_document_apply(document, &taken->edit, &changes, &refusal);
-        if (error != SCN_OK) {
-                scn_batch_add_refused(batch, taken, error, &refusal);
-                return;
-        }
-        error = scn_lock_check(taken->session, changes, &refusal);
-        if (error != SCN_OK) {
-                scn_document_take_back(document, changes);
-                scn_batch_add_refused(batch, taken, error, &refusal);
-                return;
-        }
-        scn_buffer_reset(payload);
-        error = scn_answer_encode_applied(taken->number, changes, &taken->edit, payload);
-        const struct scn_slice answer = {payload->data, (uint32_t)payload->size};
-        const bool is_changed = scn_changes_count(changes) > 0;
-        if (error != SCN_OK || !is_changed) {
-                scn_document_take_back(document, changes);
-        }
-        if (error != SCN_OK) {
-                refuse_answer(batch, taken, error);
-        } else if (is_changed) {
-                const scn_revision revision = scn_changes_revision(changes);
-                if (scn_batch_add(batch, taken, changes, answer)) {
-                        note_gesture(taken, revision);
-                }
-        } else {
-                scn_batch_add_unchanged(batch, taken, answer);
-        }
-}
 
 /* --- Taking edits from the inboxes --- */
 
@@ -127,74 +69,6 @@ static enum scn_error check_number(struct scn_session *session, uint64_t number,
         return !*is_repeat_out && session->has_number && number != session->last_number + 1 ? SCN_E_GAP : SCN_OK;
 }
 
-/* The ops of all parts, in order. */
-static enum scn_error decode_parts(struct scn_batch *batch, const struct scn_session *session,
-        const struct scn_message_edit *last, struct scn_ops *ops, struct scn_ops_fault *fault)
-{
-        const struct scn_limits *limits = &batch->room->server->options.limits;
-        enum scn_error error = SCN_OK;
-        const struct scn_queued *part = session->staged_first;
-        for (; part != NULL && error == SCN_OK; part = part->next) {
-                struct scn_message message;
-                struct scn_message_fault message_fault;
-                const struct scn_slice payload = {part->payload, part->size};
-                error = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &message_fault);
-                if (error == SCN_OK) {
-                        error = scn_ops_decode(message.as.edit.ops, limits, ops, fault);
-                }
-        }
-        return error == SCN_OK ? scn_ops_decode(last->ops, limits, ops, fault) : error;
-}
-
-/* An edit whose ops could not be read. */
-static void refuse_unread(
-        struct scn_batch *batch, const struct scn_taken *taken, enum scn_error error, const struct scn_ops_fault *fault)
-{
-        const struct scn_refusal refusal = {.op = fault->op, .field = fault->field};
-        char text[128];
-        if (fault->entry == NULL || fault->field < SCN_FIELD_COUNT || error == SCN_E_NO_MEMORY) {
-                scn_batch_add_refused(batch, taken, error, &refusal);
-                return;
-        }
-        (void)snprintf(text, sizeof text, "%s: %s", fault->entry, scn_error_text(error));
-        scn_batch_add_refused_said(batch, taken, error, &refusal, text);
-}
-
-static void decode_and_apply(struct scn_batch *batch, struct scn_session *session,
-        const struct scn_message_edit *message, struct scn_digest hash)
-{
-        struct scn_ops *ops = &batch->ops;
-        struct scn_ops_fault fault = {.field = SCN_FIELD_COUNT};
-        struct scn_taken taken = {
-                .session = session,
-                .number = message->number,
-                .group = message->group,
-                .hash = hash,
-                .edit =
-                        {
-                                .client = session->client,
-                                .has_base = message->base != SCN_ABSENT,
-                                .base = message->base == SCN_ABSENT ? 0 : message->base,
-                                .is_strict = message->strict,
-                        },
-        };
-        if (message->group != SCN_ABSENT && message->group == session->group_number) {
-                taken.edit.step = session->group_step;
-        }
-        scn_ops_reset(ops);
-        const enum scn_error error = decode_parts(batch, session, message, ops, &fault);
-        session->last_number = message->number;
-        session->has_number = true;
-        if (error != SCN_OK) {
-                refuse_unread(batch, &taken, error, &fault);
-        } else {
-                taken.edit.ops = ops->ops;
-                taken.edit.ops_count = (uint32_t)ops->count;
-                apply_edit(batch, &taken);
-        }
-        scn_session_drop_staged(session);
-}
-
 /* The hash of an edit in parts is one over the hashes of its parts. */
 static struct scn_digest chain_hash(const struct scn_session *session, struct scn_slice payload)
 {
@@ -232,117 +106,97 @@ void scn_room_close_groups(struct scn_room *room, const struct scn_author *autho
         }
 }
 
-static void draft_undo(struct scn_batch *batch, const struct scn_taken *taken, const struct scn_undo_result *result)
+/* An attempt that the room was lent for, with the message it is about. */
+struct lent {
+        struct scn_loan loan;
+        struct scn_attempt attempt;
+        struct scn_message message;
+};
+
+enum step {
+        STEP_TAKEN, /* it is done with, and the inbox has moved on */
+        STEP_WAITS,
+        STEP_LENT, /* so is the room, for it: no more of this turn now */
+};
+
+static enum step tell(struct scn_attempt *attempt)
 {
-        struct scn_document *document = batch->room->document;
-        const bool is_changed = result->changes != NULL;
-        const scn_revision revision = scn_document_revision(document);
-        struct scn_buffer payload;
-        scn_buffer_init(&payload, SCN_MESSAGE_BYTES_MAX);
-        const enum scn_error error =
-                scn_answer_encode_taken_back(taken->number, revision, !is_changed, result->summary, &payload);
-        const struct scn_slice answer = {payload.data, (uint32_t)payload.size};
-        if (error != SCN_OK) {
-                if (is_changed) {
-                        scn_document_take_back(document, result->changes);
+        if (!scn_attempt_tell(attempt)) {
+                return STEP_WAITS;
+        }
+        go_on(attempt->session);
+        return STEP_TAKEN;
+}
+
+static void work_lent(struct scn_loan *loan)
+{
+        scn_attempt_try(&((struct lent *)loan)->attempt);
+}
+
+static void back_lent(struct scn_loan *loan)
+{
+        struct lent *lent = (struct lent *)loan;
+        struct scn_batch *batch = lent->attempt.batch;
+        (void)tell(&lent->attempt);
+        scn_free(lent);
+        scn_batch_submit(batch);
+}
+
+/* What is long is tried by a worker. */
+static enum step attempt_long(const struct scn_attempt *attempt)
+{
+        struct scn_room *room = attempt->batch->room;
+        struct lent *lent = scn_room_can_lend(room) ? scn_alloc(sizeof *lent) : NULL;
+        if (lent == NULL) {
+                return STEP_WAITS;
+        }
+        lent->loan = (struct scn_loan){.work = work_lent, .back = back_lent};
+        lent->attempt = *attempt;
+        lent->message = *attempt->message;
+        lent->attempt.message = &lent->message;
+        scn_room_lend(room, &lent->loan);
+        return STEP_LENT;
+}
+
+static enum step attempt(struct scn_attempt *attempt)
+{
+        if (scn_attempt_is_long(attempt)) {
+                return attempt_long(attempt);
+        }
+        if (attempt->kind == SCN_ATTEMPT_EDIT) {
+                scn_attempt_read(attempt);
+                if (scn_attempt_is_long(attempt)) {
+                        return attempt_long(attempt);
                 }
-                scn_batch_add_refused(batch, taken, error, NULL);
-        } else if (is_changed) {
-                (void)scn_batch_add(batch, taken, result->changes, answer);
-        } else {
-                scn_batch_add_unchanged(batch, taken, answer);
         }
-        scn_buffer_finish(&payload);
+        scn_attempt_try(attempt);
+        return tell(attempt);
 }
 
-static void apply_undo(struct scn_batch *batch, struct scn_session *session, const struct scn_undo_result *result,
-        uint64_t number, struct scn_digest hash)
+static enum step take_undo(struct scn_attempt *taken)
 {
-        struct scn_taken taken = {
-                .session = session,
-                .number = number,
-                .group = SCN_ABSENT,
-                .hash = hash,
-                .edit = *result->edit,
-                .cause = result->cause,
-                .op_steps = result->op_steps,
-                .steps = result->steps,
-                .steps_count = result->steps_count,
-        };
-        taken.edit.step = result->steps[0];
-        if (!result->is_dry) {
-                scn_room_close_groups(batch->room, result->author);
-        }
-        draft_undo(batch, &taken, result);
-}
-
-/* True: it is done, and the inbox has moved on. */
-static bool take_undo(
-        struct scn_batch *batch, struct scn_session *session, const struct scn_message *message, struct scn_digest hash)
-{
-        const uint64_t number = message->as.undo.number; /* the first field of both */
-        struct scn_undo_result result;
-        struct scn_refusal refusal;
+        struct scn_session *session = taken->session;
         enum scn_error error = SCN_OK;
-        const enum scn_undo_state state = scn_undo_prepare(session, message, &error);
+        const enum scn_undo_state state = scn_undo_prepare(session, taken->message, &error);
         if (state == SCN_UNDO_REFUSED) {
                 struct scn_said said;
-                scn_session_use_number(session, number);
-                refuse_now(session, number, error,
-                        scn_about_request(&said, message, error, NULL, &session->server->options.limits));
-                return true;
+                const struct scn_limits *limits = &session->server->options.limits;
+                scn_session_use_number(session, taken->taken.number);
+                refuse_now(session, taken->taken.number, error,
+                        scn_about_request(&said, taken->message, error, NULL, limits));
+                return STEP_TAKEN;
         }
         /* What was prepared holds for the document before any edit of this batch. */
-        if (state == SCN_UNDO_WAITS || batch->entries_count > batch->undos_count) {
-                return false;
+        if (state == SCN_UNDO_WAITS || taken->batch->entries_count > taken->batch->undos_count) {
+                return STEP_WAITS;
         }
-        error = scn_undo_apply(session, &result, &refusal);
-        if (error == SCN_E_BUSY) {
-                (void)scn_undo_prepare(session, message, &error);
-                return false;
-        }
-        scn_session_use_number(session, number);
-        if (error == SCN_OK) {
-                apply_undo(batch, session, &result, number, hash);
-        } else {
-                const struct scn_taken taken = {.session = session, .number = number};
-                scn_batch_add_refused(batch, &taken, error, &refusal);
-        }
-        batch->undos_count = batch->entries_count;
-        scn_undo_destroy(session->undo);
-        session->undo = NULL;
-        go_on(session);
-        return true;
+        return attempt(taken);
 }
 
-/* Answers what was restored, which is a step of its own. */
-static void draft_restore(
-        struct scn_batch *batch, const struct scn_taken *taken, struct scn_changes *changes, struct scn_slice summary)
+static enum step take_restore(struct scn_attempt *taken)
 {
-        const struct scn_undo_result result = {
-                .changes = scn_changes_count(changes) > 0 ? changes : NULL, .summary = summary};
-        if (result.changes == NULL) {
-                scn_document_take_back(batch->room->document, changes);
-        } else {
-                taken->session->group_step = 0;
-        }
-        draft_undo(batch, taken, &result);
-}
-
-/* True: it is done, and the inbox has moved on. */
-static bool take_restore(struct scn_batch *batch, struct scn_session *session,
-        const struct scn_message_restore *message, struct scn_digest hash)
-{
-        struct scn_taken taken = {
-                .session = session,
-                .number = message->number,
-                .group = SCN_ABSENT,
-                .hash = hash,
-                .cause = SCN_CAUSE_RESTORE,
-        };
-        struct scn_changes *changes;
-        struct scn_refusal refusal;
-        struct scn_slice summary;
+        struct scn_session *session = taken->session;
+        const struct scn_message_restore *message = &taken->message->as.restore;
         enum scn_error error = SCN_OK;
         struct scn_said said;
         const char *text = NULL;
@@ -350,22 +204,9 @@ static bool take_restore(struct scn_batch *batch, struct scn_session *session,
         if (state == SCN_RESTORE_REFUSED) {
                 scn_session_use_number(session, message->number);
                 refuse_now(session, message->number, error, text);
-                return true;
+                return STEP_TAKEN;
         }
-        if (state == SCN_RESTORE_WAITS) {
-                return false;
-        }
-        error = scn_restore_apply(session, &changes, &taken.edit, &summary, &refusal);
-        scn_session_use_number(session, message->number);
-        if (error == SCN_OK) {
-                draft_restore(batch, &taken, changes, summary);
-        } else {
-                scn_batch_add_refused(batch, &taken, error, &refusal);
-        }
-        scn_restore_destroy(session->restore);
-        session->restore = NULL;
-        go_on(session);
-        return true;
+        return state == SCN_RESTORE_WAITS ? STEP_WAITS : attempt(taken);
 }
 
 /* Number of the edit whose parts came and that this one, of another number, breaks off; 0: none. */
@@ -389,8 +230,8 @@ static bool is_torn(struct scn_session *session, const struct scn_message *messa
                 (scn_torn_take(&session->torn, message->as.edit.number) || interrupts);
 }
 
-/* Takes the edit at the head of a session's inbox. False: it has to wait. */
-static bool take_edit(struct scn_batch *batch, struct scn_session *session)
+/* Takes the edit at the head of a session's inbox. */
+static enum step take_edit(struct scn_batch *batch, struct scn_session *session)
 {
         const struct scn_queued *queued = scn_session_edit(session);
         const struct scn_slice payload = {queued->payload, queued->size};
@@ -401,11 +242,11 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         if (decoded != SCN_OK) {
                 scn_session_answer_fault(session, decoded, &message_fault);
                 go_on(session);
-                return true;
+                return STEP_TAKEN;
         }
         if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo && message.kind != SCN_MESSAGE_redo &&
                 message.kind != SCN_MESSAGE_restore) {
-                return false; /* a view, which waits for the publish point */
+                return STEP_WAITS; /* a view, which waits for the publish point */
         }
         const uint64_t number = message.as.edit.number; /* the first field of all */
         const enum scn_error error = check_number(session, number, &is_repeat);
@@ -414,21 +255,21 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
         if (is_torn(session, &message) || error != SCN_OK) {
                 scn_session_note_refused(session, &message);
                 refuse_number(session, number, error, open);
-                return true;
+                return STEP_TAKEN;
         }
         if (!take_part(session, payload)) {
-                return true;
+                return STEP_TAKEN;
         }
         if (is_part) {
                 stage_part(session, number, payload);
-                return true;
+                return STEP_TAKEN;
         }
         const struct scn_digest hash = chain_hash(session, payload);
         if (is_repeat) {
                 session->has_repeat = true;
                 session->repeat_number = number;
                 session->repeat_hash = hash;
-                return false;
+                return STEP_WAITS;
         }
         /* Only reading goes while the file cannot even list the epoch, or the disk is down to its reserve. */
         if (!batch->room->has_epoch || batch->room->server->is_low) {
@@ -437,31 +278,35 @@ static bool take_edit(struct scn_batch *batch, struct scn_session *session)
                 scn_session_use_number(session, number);
                 scn_session_drop_staged(session);
                 refuse_now(session, number, SCN_E_STORAGE_FULL, fault.text[0] != '\0' ? fault.text : NULL);
-                return true;
+                return STEP_TAKEN;
         }
-        if (message.kind == SCN_MESSAGE_restore) {
-                return take_restore(batch, session, &message.as.restore, hash);
+        struct scn_attempt taken = {
+                .kind = SCN_ATTEMPT_EDIT,
+                .batch = batch,
+                .session = session,
+                .message = &message,
+                .taken = {.session = session, .number = number, .group = SCN_ABSENT, .hash = hash},
+        };
+        if (message.kind == SCN_MESSAGE_edit) {
+                batch->bytes_taken += payload.size;
+                return attempt(&taken);
         }
-        if (message.kind != SCN_MESSAGE_edit) {
-                return take_undo(batch, session, &message, hash);
-        }
-        batch->bytes_taken += payload.size;
-        decode_and_apply(batch, session, &message.as.edit, hash);
-        go_on(session);
-        return true;
+        taken.kind = message.kind == SCN_MESSAGE_restore ? SCN_ATTEMPT_RESTORE : SCN_ATTEMPT_UNDO;
+        return taken.kind == SCN_ATTEMPT_RESTORE ? take_restore(&taken) : take_undo(&taken);
 }
 
-/* What was prepared before this turn comes first. */
-static void take_prepared(struct scn_room *room, struct scn_batch *batch)
+/* What was prepared before this turn comes first. False: the room is lent. */
+static bool take_prepared(struct scn_room *room, struct scn_batch *batch)
 {
         struct scn_session *next = NULL;
         for (struct scn_session *session = room->ready_first; session != NULL; session = next) {
                 next = session->ready_next;
                 const bool is_prepared = session->undo != NULL || session->restore != NULL;
-                if (is_prepared && scn_session_edit(session) != NULL) {
-                        (void)take_edit(batch, session);
+                if (is_prepared && scn_session_edit(session) != NULL && take_edit(batch, session) == STEP_LENT) {
+                        return false;
                 }
         }
+        return true;
 }
 
 /* The next turn goes on where this one was full, lest those at the end of the list never get one. */
@@ -479,12 +324,14 @@ static void go_on_with(struct scn_room *room, struct scn_session *session)
         room->ready_last = previous;
 }
 
-/* Round robin, one edit a session and round, until nobody has one or the turn is full. */
-static void fill_batch(struct scn_room *room, struct scn_batch *batch)
+/* Round robin, one edit a session and round, until nobody has one or the turn is full. False: the room is lent. */
+static bool fill_batch(struct scn_room *room, struct scn_batch *batch)
 {
         const uint64_t until_ms = scn_server_now_ms(room->server) + SCN_TURN_MS;
         bool has_taken = true;
-        take_prepared(room, batch);
+        if (!take_prepared(room, batch)) {
+                return false;
+        }
         while (has_taken) {
                 has_taken = false;
                 struct scn_session *next = NULL;
@@ -493,13 +340,18 @@ static void fill_batch(struct scn_room *room, struct scn_batch *batch)
                         if (batch->entries_count >= SCN_TURN_EDITS_MAX || batch->bytes_taken >= SCN_TURN_BYTES_MAX ||
                                 scn_server_now_ms(room->server) >= until_ms) {
                                 go_on_with(room, session);
-                                return;
+                                return true;
                         }
-                        if (scn_session_edit(session) != NULL) {
-                                has_taken = take_edit(batch, session) || has_taken;
+                        const enum step step =
+                                scn_session_edit(session) != NULL ? take_edit(batch, session) : STEP_WAITS;
+                        if (step == STEP_LENT) {
+                                go_on_with(room, next != NULL ? next : session);
+                                return false;
                         }
+                        has_taken = has_taken || step == STEP_TAKEN;
                 }
         }
+        return true;
 }
 
 void scn_room_turn(struct scn_room *room)
@@ -507,16 +359,23 @@ void scn_room_turn(struct scn_room *room)
         if (!scn_room_is_settled(room) || room->jobs_count > 0 || room->server->is_stopping) {
                 return;
         }
+        const bool comes_next = room->has_encoded; /* an edit, if there is one */
         bool has_edit = false;
         for (struct scn_session *session = room->ready_first; session != NULL && !has_edit;
                 session = session->ready_next) {
                 has_edit = scn_session_edit(session) != NULL;
+        }
+        room->has_encoded = false;
+        if (room->wants_encoding && !(comes_next && has_edit) && scn_view_lend(room)) {
+                room->has_encoded = true;
+                return;
         }
         struct scn_batch *batch = has_edit ? scn_batch_create(room) : NULL;
         if (batch == NULL) {
                 return;
         }
         room->batch = batch;
-        fill_batch(room, batch);
-        scn_batch_submit(batch);
+        if (fill_batch(room, batch)) {
+                scn_batch_submit(batch);
+        }
 }

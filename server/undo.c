@@ -26,6 +26,11 @@ struct scn_undo {
         struct scn_buffer summary;
 };
 
+const struct scn_ops *scn_undo_ops(const struct scn_undo *undo)
+{
+        return &undo->records.ops;
+}
+
 void scn_undo_destroy(struct scn_undo *undo)
 {
         if (undo == NULL) {
@@ -225,7 +230,7 @@ static enum scn_error begin(struct scn_session *session, struct scn_author *auth
                 return SCN_E_NO_MEMORY;
         }
         undo->author = author;
-        undo->records.bytes_max = scn_document_limits(session->room->document)->record_bytes_max;
+        undo->records.bytes_max = scn_document_limits(scn_room_document(session->room))->record_bytes_max;
         scn_buffer_init(&undo->summary, SCN_MESSAGE_BYTES_MAX / 2);
         session->undo = undo;
         return SCN_OK;

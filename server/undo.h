@@ -21,6 +21,8 @@ enum scn_undo_state {
 /* Prepares the undo or redo at the head of the inbox as far as it can be now; called again and again. */
 enum scn_undo_state scn_undo_prepare(
         struct scn_session *session, const struct scn_message *message, enum scn_error *error_out);
+/* What it would do, once it is ready. */
+const struct scn_ops *scn_undo_ops(const struct scn_undo *undo);
 /* NULL is allowed. */
 void scn_undo_destroy(struct scn_undo *undo);
 

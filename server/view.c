@@ -115,11 +115,45 @@ static void send_encoding(struct scn_view *view, struct scn_encoding *encoding, 
         }
 }
 
+static struct scn_delta_request request_of(const struct scn_view_group *group, bool is_fresh, scn_revision from)
+{
+        return (struct scn_delta_request){
+                .root = group->root, .mask = group->mask, .is_fresh = is_fresh, .from = is_fresh ? 0 : from};
+}
+
+static bool is_long(const struct scn_view_group *group, const struct scn_delta_request *request)
+{
+        return scn_delta_is_long(scn_room_document(group->room), request, SCN_LONG_NODES);
+}
+
+/* The view has to wait until a worker has made what it lacks. */
+static void want(const struct scn_view *view, const struct scn_delta_request *request)
+{
+        view->group->is_wanted = true;
+        view->group->wanted = *request;
+        view->group->room->wants_encoding = true;
+        view->session->is_behind = true;
+}
+
+/* NULL: the view has to wait, or its session has ended. */
 static struct scn_encoding *encode(const struct scn_view *view, scn_revision from, struct scn_encodings *encodings)
 {
-        const struct scn_delta_request request = {.root = view->group->root, .mask = view->group->mask, .from = from};
+        struct scn_view_group *group = view->group;
+        struct scn_document *document = scn_room_document(group->room);
+        const scn_revision revision = scn_document_revision(document);
+        const struct scn_delta_request request = request_of(group, false, from);
         enum scn_error error = SCN_OK;
-        struct scn_encoding *encoding = scn_encodings_get(encodings, view->group->room->document, &request, &error);
+        if (group->ready.from == from && group->ready.to == revision && from < revision) {
+                return &group->ready;
+        }
+        struct scn_encoding *encoding = scn_encodings_find(encodings, &request, revision);
+        if (encoding == NULL && is_long(group, &request)) {
+                want(view, &request);
+                return NULL;
+        }
+        if (encoding == NULL) {
+                encoding = scn_encodings_make(encodings, document, &request, &error);
+        }
         if (encoding == NULL) {
                 scn_session_end(view->session, error, NULL);
         }
@@ -131,13 +165,17 @@ static bool can_use_snapshot(
         const struct scn_view *view, struct scn_encodings *encodings, struct scn_encoding **since_out)
 {
         const struct scn_view_group *group = view->group;
-        const struct scn_document *document = group->room->document;
+        const struct scn_document *document = scn_room_document(group->room);
         *since_out = NULL;
         if (group->snapshot.count == 0 || group->snapshot.to < scn_document_horizon(document)) {
                 return false;
         }
         if (group->snapshot.to == scn_document_revision(document)) {
                 return true;
+        }
+        const struct scn_delta_request request = request_of(group, false, group->snapshot.to);
+        if (is_long(group, &request)) {
+                return false;
         }
         *since_out = encode(view, group->snapshot.to, encodings);
         return *since_out != NULL && (*since_out)->bytes < group->snapshot.bytes / 4;
@@ -146,9 +184,13 @@ static bool can_use_snapshot(
 static bool make_snapshot(struct scn_view *view)
 {
         struct scn_view_group *group = view->group;
-        const struct scn_delta_request request = {.root = group->root, .mask = group->mask, .is_fresh = true};
+        const struct scn_delta_request request = request_of(group, true, 0);
+        if (is_long(group, &request)) {
+                want(view, &request);
+                return false;
+        }
         scn_encoding_finish(&group->snapshot);
-        const enum scn_error error = scn_encoding_make(group->room->document, &request, &group->snapshot);
+        const enum scn_error error = scn_encoding_make(scn_room_document(group->room), &request, &group->snapshot);
         if (error != SCN_OK) {
                 scn_session_end(view->session, error, NULL);
                 return false;
@@ -157,15 +199,34 @@ static bool make_snapshot(struct scn_view *view)
         return true;
 }
 
-/* The whole view: the group's snapshot, which everybody shares who joins, and what has changed since. */
-static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
+/* What a worker has made, or why it could not. Where the horizon has passed the cursor, the whole is asked for. */
+static void take_made(struct scn_view_group *group, struct scn_encoding *made, enum scn_error error)
+{
+        struct scn_encoding *place = group->wanted.is_fresh ? &group->snapshot : &group->ready;
+        const bool is_over = error != SCN_OK && error != SCN_E_BEFORE_HORIZON;
+        for (struct scn_view *view = group->views; view != NULL && is_over; view = view->next_in_group) {
+                if (view->session->is_behind) {
+                        scn_session_end(view->session, error, NULL);
+                }
+        }
+        scn_encoding_finish(place);
+        *place = *made;
+        if (group->wanted.is_fresh && error == SCN_OK) {
+                group->whole_bytes = made->bytes;
+                group->snapshot_used_ms = scn_server_now_ms(group->room->server);
+        }
+}
+
+/* The whole view: the group's snapshot, which everybody shares who joins, and what has changed since. False: it has to
+ * wait, or its session has ended. */
+static bool send_whole(struct scn_view *view, struct scn_encodings *encodings)
 {
         struct scn_view_group *group = view->group;
         struct scn_encoding *since;
         if (!can_use_snapshot(view, encodings, &since)) {
                 since = NULL;
                 if (view->session->state != SCN_SESSION_OPEN || !make_snapshot(view)) {
-                        return;
+                        return false;
                 }
         }
         group->snapshot_used_ms = scn_server_now_ms(group->room->server);
@@ -179,10 +240,11 @@ static void send_whole(struct scn_view *view, struct scn_encodings *encodings)
                 send_nothing(view, view->cursor);
         }
         view->is_fresh = false;
+        return true;
 }
 
 /* False: it has to wait, for its time or until less is under way to all. */
-static bool may_send(struct scn_view *view)
+static bool may_send(const struct scn_view *view)
 {
         struct scn_room *room = view->group->room;
         const uint64_t now_ms = view->interval_ms == 0 ? 0 : scn_server_now_ms(room->server);
@@ -191,11 +253,7 @@ static bool may_send(struct scn_view *view)
                 room->views_due_ms = is_first ? view->next_ms : room->views_due_ms;
                 return false;
         }
-        if (!scn_output_claim(room->server)) {
-                return false;
-        }
-        view->next_ms = now_ms + view->interval_ms;
-        return true;
+        return scn_output_claim(room->server);
 }
 
 /* A delta of more than half the whole is no gain. */
@@ -207,7 +265,7 @@ static bool is_too_much(const struct scn_view_group *group, const struct scn_enc
 /* Sends a view what it lacks. */
 static void send_lack(struct scn_view *view, struct scn_encodings *encodings)
 {
-        const struct scn_document *document = view->group->room->document;
+        const struct scn_document *document = scn_room_document(view->group->room);
         const scn_revision revision = scn_document_revision(document);
         const bool is_fresh = view->is_fresh || view->cursor < scn_document_horizon(document);
         if (!is_fresh && view->cursor == revision && !is_owed(view)) {
@@ -218,14 +276,18 @@ static void send_lack(struct scn_view *view, struct scn_encodings *encodings)
                 return;
         }
         struct scn_encoding *lack = is_fresh ? NULL : encode(view, view->cursor, encodings);
-        if (view->session->state != SCN_SESSION_OPEN) {
+        if (lack == NULL && !is_fresh) {
                 return;
         }
         if (lack == NULL || is_too_much(view->group, lack)) {
-                send_whole(view, encodings);
+                view->is_fresh = true; /* also if it has to wait for that */
+                if (!send_whole(view, encodings)) {
+                        return;
+                }
         } else {
                 send_encoding(view, lack, revision - view->told);
         }
+        view->next_ms = view->interval_ms == 0 ? 0 : scn_server_now_ms(view->session->server) + view->interval_ms;
         if (is_owed(view) && view->session->state == SCN_SESSION_OPEN) {
                 send_nothing(view, revision);
         }
@@ -237,6 +299,52 @@ void scn_view_serve(struct scn_view *view)
         SCN_ASSERT(scn_room_is_settled(view->group->room));
         send_lack(view, &encodings);
         scn_encodings_finish(&encodings);
+}
+
+struct view_loan {
+        struct scn_loan loan;
+        struct scn_view_group *group; /* stays while the room is lent */
+        struct scn_encoding made;
+        enum scn_error error;
+};
+
+static void work_view(struct scn_loan *loan)
+{
+        struct view_loan *lent = (struct view_loan *)loan;
+        lent->error = scn_encoding_make(loan->room->document, &lent->group->wanted, &lent->made);
+}
+
+/* What was made is for the revision that there is now: views that wait get it before there is another one. */
+static void back_view(struct scn_loan *loan)
+{
+        struct view_loan *lent = (struct view_loan *)loan;
+        take_made(lent->group, &lent->made, lent->error);
+        for (struct scn_session *at = loan->room->sessions; at != NULL; at = at->next_in_room) {
+                if (at->state == SCN_SESSION_OPEN && at->is_behind && scn_session_is_drained(at) &&
+                        scn_room_is_settled(loan->room)) {
+                        scn_view_catch_up(at);
+                }
+        }
+        scn_encoding_finish(&lent->group->ready);
+        scn_free(lent);
+}
+
+bool scn_view_lend(struct scn_room *room)
+{
+        struct scn_view_group *group = room->groups;
+        while (group != NULL && !group->is_wanted) {
+                group = group->next;
+        }
+        room->wants_encoding = group != NULL;
+        struct view_loan *lent = group != NULL && scn_room_can_lend(room) ? scn_alloc_zero(1, sizeof *lent) : NULL;
+        if (lent == NULL) {
+                return false;
+        }
+        lent->loan = (struct scn_loan){.work = work_view, .back = back_view};
+        lent->group = group;
+        group->is_wanted = false;
+        scn_room_lend(room, &lent->loan);
+        return true;
 }
 
 /* The views from `first` on come before the others from now on. */
@@ -293,6 +401,7 @@ static enum scn_error on_published(struct scn_event *event, const void **return_
         struct scn_encodings encodings = {.count = 0};
         (void)event;
         (void)return_out;
+        group->calls++;
         for (struct scn_view *view = group->views; view != NULL; view = view->next_in_group) {
                 if (view->session->state != SCN_SESSION_OPEN) {
                         continue;
@@ -362,6 +471,7 @@ static void leave_group(struct scn_view *view)
                 *place = group->next;
                 (void)scn_observable_remove(group->room->published, group->observer);
                 scn_encoding_finish(&group->snapshot);
+                scn_encoding_finish(&group->ready);
                 scn_free(group);
         }
 }
@@ -431,8 +541,8 @@ static bool can_resume(const struct scn_room *room, const struct scn_message_vie
         }
         memcpy(&epoch, message->epoch.data, sizeof epoch);
         return find_epoch(room, epoch, &last) && message->rev <= last &&
-                message->rev <= scn_document_revision(room->document) &&
-                message->rev >= scn_document_horizon(room->document);
+                message->rev <= scn_document_revision(scn_room_document(room)) &&
+                message->rev >= scn_document_horizon(scn_room_document(room));
 }
 
 static void answer_view(struct scn_session *session, const struct scn_message_view *message, bool is_resumed)
@@ -466,7 +576,7 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
 {
         struct scn_room *room = session->room;
         scn_node_id root;
-        const enum scn_error error = scn_document_find(room->document, &message->root, &root);
+        const enum scn_error error = scn_document_find(scn_room_document(room), &message->root, &root);
         if (error != SCN_OK) {
                 return error;
         }
@@ -476,13 +586,13 @@ enum scn_error scn_view_start(struct scn_session *session, const struct scn_mess
         const uint32_t mask = mask_of(message->mask);
         struct scn_view *view = scn_alloc_zero(1, sizeof *view);
         struct scn_view_group *group =
-                view == NULL ? NULL : get_group(room, scn_document_node(room->document, root).uid, mask);
+                view == NULL ? NULL : get_group(room, scn_document_node(scn_room_document(room), root).uid, mask);
         if (group == NULL) {
                 scn_free(view);
                 return SCN_E_NO_MEMORY;
         }
         const bool is_resumed = can_resume(room, message);
-        const scn_revision revision = scn_document_revision(room->document);
+        const scn_revision revision = scn_document_revision(scn_room_document(room));
         *view = (struct scn_view){
                 .next_in_group = group->views,
                 .group = group,

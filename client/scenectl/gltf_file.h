@@ -4,8 +4,8 @@
 #define SCN_CLIENT_SCENECTL_GLTF_FILE_H
 
 /* A glTF file while it is being read; only the reader's own parts include this. The way through them:
- * bytes → gltf_read.c finds the JSON → gltf_parse.c its members, lists and scenes → gltf_node.c each node →
- * gltf_tree.c the hierarchy, and ops. */
+ * bytes → gltf_read.c finds the JSON → gltf_parse.c its members, lists and scenes, gltf_path.c where its buffers and
+ * images should be → gltf_node.c each node → gltf_tree.c the hierarchy, and ops. */
 
 #include "client/scenectl/gltf_read.h"
 #include "client/scenectl/json_read.h"
@@ -25,6 +25,8 @@
         X(SKINS, "skins", true)                                                                                        \
         X(MATERIALS, "materials", true)                                                                                \
         X(ANIMATIONS, "animations", true)                                                                              \
+        X(BUFFERS, "buffers", false)                                                                                   \
+        X(IMAGES, "images", false)                                                                                     \
         X(EXTENSIONS, "extensions", false)                                                                             \
         X(EXTENSIONS_REQUIRED, "extensionsRequired", false)
 
@@ -109,6 +111,15 @@ SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_keep_packed(
 /* A whole number below `count`. */
 SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_index(struct scn_gltf_file *file, const json_t *number, uint32_t count,
         uint32_t node, const char *what, uint32_t *index_out);
+
+/* --- gltf_path.c --- */
+
+/* Whether a URI leads elsewhere than to what is beside or below the file that has it: an absolute path, another scheme
+ * than data:, or more ".." than folders before; also where %XX spells it. */
+bool scn_gltf_path_leaves_folder(const char *uri);
+/* Refuses an array of objects of which one's `uri` does; `what` is one of them. */
+SCN_NODISCARD enum scn_gltf_fault scn_gltf_path_check(
+        struct scn_gltf_file *file, enum scn_gltf_member member, const char *what);
 
 /* --- gltf_node.c --- */
 

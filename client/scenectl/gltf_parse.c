@@ -579,6 +579,10 @@ enum scn_gltf_fault scn_gltf_file_parse(struct scn_gltf_file *file)
         if (fault == SCN_GLTF_OK)
                 fault = note_left_out(file);
         if (fault == SCN_GLTF_OK)
+                fault = scn_gltf_path_check(file, SCN_GLTF_MEMBER_BUFFERS, "buffer");
+        if (fault == SCN_GLTF_OK)
+                fault = scn_gltf_path_check(file, SCN_GLTF_MEMBER_IMAGES, "image");
+        if (fault == SCN_GLTF_OK)
                 fault = read_list(file, file->members[SCN_GLTF_MEMBER_CAMERAS], "camera", keep_object, &file->cameras);
         if (fault == SCN_GLTF_OK)
                 fault = read_lights(file);

@@ -26,6 +26,7 @@
         X(TWICE,             "twice",                "a node is listed twice in one list")                     \
         X(SCENE_CHILD,       "scene_child",          "a scene lists a node that is also a child")              \
         X(NO_SCENE,          "no_scene",             "the file has no scene of this name")                     \
+        X(PATH_OUTSIDE,      "path_outside",         "a path leads out of the file's folder")                  \
         X(DEPTH,             "depth",                "the tree would be deeper than the limit")                \
         X(TOO_MANY_NODES,    "too_many_nodes",       "the file has more nodes than the limit")                 \
         X(MATRIX_AND_TRS,    "matrix_and_trs",       "a node has a matrix and translation, rotation or scale") \

@@ -104,6 +104,9 @@ static enum scn_error submit(struct import *import, struct scn_gltf_nodes *nodes
 {
         struct scn_draft *draft = scn_draft_create(import->ctl->client, NULL);
         enum scn_error error = draft != NULL ? SCN_OK : SCN_E_NO_MEMORY;
+        if (draft != NULL) {
+                scn_draft_set_import(draft);
+        }
         for (uint32_t i = 0; i < nodes->ops_count && error == SCN_OK; i++) {
                 error = scn_draft_append(draft, &nodes->ops[i]);
         }

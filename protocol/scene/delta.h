@@ -80,6 +80,10 @@ void scn_delta_finish(struct scn_delta *delta);
 SCN_NODISCARD enum scn_error scn_delta_compute(
         struct scn_document *document, const struct scn_delta_request *request, struct scn_delta *delta);
 
+/* Whether to compute it would mean to look at about `nodes_max` nodes or more; looks at no more than so many itself. */
+bool scn_delta_is_long(
+        const struct scn_document *document, const struct scn_delta_request *request, uint32_t nodes_max);
+
 /* Whether a node, living or removed since, was in the subtree of `root`, a living node, at a revision that the horizon
  * has not passed. Cost: the depth. */
 bool scn_delta_was_under(const struct scn_document *document, scn_node_id id, scn_node_id root, scn_revision revision);

@@ -40,7 +40,8 @@
         F(m, UINT, group, O, "gesture the edit belongs to")                                                            \
         F(m, UINT, base, O, "revision the client had seen")                                                            \
         F(m, BOOL, strict, O, "refuse if a field written was changed after base by another client")                    \
-        F(m, BOOL, more, O, "further parts of this edit follow, under the same number")
+        F(m, BOOL, more, O, "further parts of this edit follow, under the same number")                                \
+        F(m, BOOL, import, O, "it brings in what was made elsewhere: its cause in the history")
 
 #define SCN_FIELDS_OF_view(F, m)                                                                                       \
         F(m, UINT, request, M, "comes back in the answer")                                                             \

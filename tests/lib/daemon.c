@@ -80,6 +80,7 @@ static _Noreturn void become(
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)dup2(log, STDOUT_FILENO);
         (void)dup2(log, STDERR_FILENO);
+        (void)dup2(options->input, STDIN_FILENO);
         for (int i = STDERR_FILENO + 1; i < 256; i++)
                 (void)close(i);
         (void)umask((mode_t)(options->mask != 0 ? options->mask : 022));

@@ -29,6 +29,7 @@ struct scn_daemon_options {
         unsigned descriptors_max;     /* its ulimit -n; 0: as it is */
         unsigned mask;                /* its umask; 0: 022 */
         unsigned file_bytes_max;      /* where its files end as on a full disk; 0: as it is */
+        int input;                    /* what it reads, a descriptor; 0: what the test does */
 };
 
 /* Makes the folder, which scn_daemon_finish() removes with all in it. */

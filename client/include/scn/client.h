@@ -173,6 +173,9 @@ SCN_API void scn_draft_set_group(struct scn_draft *draft, uint64_t group);
  * then; else it only tells transforms that are meant in a parent which somebody else has set since. */
 SCN_API void scn_draft_set_base(struct scn_draft *draft, scn_revision base, bool is_strict);
 
+/* It brings in what was made elsewhere, a file's scene say: the history names that as its cause. */
+SCN_API void scn_draft_set_import(struct scn_draft *draft);
+
 struct scn_addition {
         size_t size; /* set by the initialiser */
         struct scn_target parent;

@@ -154,6 +154,7 @@ SCN_TEST_WITH(export, gives_back_what_was_imported_now_and_then, .timeout = 120)
         (void)snprintf(two, sizeof two, "%s/two.gltf", stage.daemon.folder);
         (void)run(&stage, 0, "rename-node", "isle", "/", "Harbour", NULL);
         expect_part(run(&stage, 0, "import", "isle", SCENE, NULL), "{\"rev\":2,\"nodes\":406,");
+        expect_part(run(&stage, 0, "log", "isle", "--from", "2", NULL), "\"cause\":\"import\"");
         expect_part(run(&stage, 0, "export", "isle", one, NULL), "\"rev\":2,\"nodes\":406,\"notes\":[]}");
         read_file(one, first, sizeof first);
         cr_expect_not_null(strstr(first, "\"scenes\":[{\"name\":\"Harbour\",\"nodes\":[0,1,"));

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* The library against a daemon that is killed. */
+/* The library against a daemon that is killed. SCN_KILLS says how often (tests/long/run: 100). */
 
 #include "tests/lib/editor.h"
 #include "tests/lib/random.h"
 #include "tests/lib/test.h"
+
+#include <stdlib.h>
+
+static uint32_t kills_count(void)
+{
+        const char *text = getenv("SCN_KILLS");
+        return text == NULL ? 10 : (uint32_t)strtoul(text, NULL, 10);
+}
 
 /* Adds one node under the root, so that the number of nodes is the number of edits that took effect. */
 static void edit_add(struct editor *editor)
@@ -17,7 +25,7 @@ static void edit_add(struct editor *editor)
         editor_submit(editor, draft);
 }
 
-SCN_TEST_WITH(library, a_killed_daemon_neither_loses_nor_doubles_an_edit, .timeout = 280)
+SCN_TEST_WITH(library, a_killed_daemon_neither_loses_nor_doubles_an_edit, .timeout = 1200)
 {
         struct serve serve;
         char address[SERVE_ADDRESS_BYTES];
@@ -31,7 +39,7 @@ SCN_TEST_WITH(library, a_killed_daemon_neither_loses_nor_doubles_an_edit, .timeo
         while (!editors_are_ready(editors, 2)) {
                 editors_turn(editors, 2);
         }
-        for (int kill = 0; kill < 10; kill++) {
+        for (uint32_t kill = 0; kill < kills_count(); kill++) {
                 const uint32_t rounds = 1 + scn_random_below(&random, 40);
                 for (uint32_t round = 0; round < rounds; round++) {
                         for (uint32_t i = 0; i < 2; i++) {

@@ -4,103 +4,13 @@
 
 /* What scenectl says of a wrong command line, of what it does not do, and of what was done otherwise. */
 
-#include "tests/lib/serve.h"
-#include "tests/lib/test.h"
+#include "tests/lib/stage.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ARGUMENTS_MAX 16
-
-struct stage {
-        struct serve serve;
-        struct scn_daemon tool;
-        char *output; /* of the last command, owned */
-};
-
-static void set_up(struct stage *stage)
-{
-        char address[SERVE_ADDRESS_BYTES];
-        stage->output = NULL;
-        serve_begin(&stage->serve);
-        scn_daemon_init(&stage->tool);
-        serve_address(&stage->serve, SERVE_UNIX, address);
-        cr_assert_eq(setenv("SCENED_SERVER", address, 1), 0);
-}
-
-static void tear_down(struct stage *stage)
-{
-        scn_free(stage->output);
-        scn_daemon_finish(&stage->tool);
-        serve_finish(&stage->serve);
-}
-
-/* Starts it as ann. */
-static void begin(struct stage *stage, va_list list)
-{
-        const char *arguments[ARGUMENTS_MAX] = {"--as", "ann"};
-        size_t count = 2;
-        const char *argument;
-        while ((argument = va_arg(list, const char *)) != NULL) {
-                cr_assert_lt(count, (size_t)ARGUMENTS_MAX - 1);
-                arguments[count++] = argument;
-        }
-        (void)truncate(stage->tool.log_path, 0);
-        scn_daemon_start(&stage->tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
-}
-
-static void start(struct stage *stage, ...)
-{
-        va_list list;
-        va_start(list, stage);
-        begin(stage, list);
-        va_end(list);
-}
-
-/* Runs it as ann to its end, which must be this; gives what it printed. */
-static const char *run(struct stage *stage, int code, ...)
-{
-        va_list list;
-        va_start(list, code);
-        begin(stage, list);
-        va_end(list);
-        const int got = scn_daemon_wait(&stage->tool);
-        scn_free(stage->output);
-        stage->output = scn_daemon_log(&stage->tool);
-        cr_assert_eq(got, code, "exit %d, not %d: %s", got, code, stage->output);
-        return stage->output;
-}
-
-static void expect(const char *output, const char *wanted)
-{
-        cr_assert_str_eq(output, wanted);
-}
-
-static void expect_part(const char *output, const char *part)
-{
-        cr_assert_not_null(strstr(output, part), "%s: has no %s", output, part);
-}
-
-static void expect_no_part(const char *output, const char *part)
-{
-        cr_assert_null(strstr(output, part), "%s: has %s", output, part);
-}
-
-#define BOAT "11111111-1111-4111-8111-111111111111"
-#define LAMP "22222222-2222-4222-8222-222222222222"
-#define NEW "33333333-3333-4333-8333-333333333333"
-
-/* A boat that carries a lamp. */
-static void make_scene(struct stage *stage)
-{
-        (void)run(stage, 0, "create", "isle", NULL);
-        (void)run(stage, 0, "add", "isle", "/", "Boat", "--uid", BOAT, NULL);
-        (void)run(stage, 0, "add", "isle", "/Boat", "Lamp", "--uid", LAMP, "--set", "lit=true", NULL);
-}
 
 SCN_TEST_WITH(scenectl_words, complains_in_json_of_any_wrong_command_line, .timeout = 60)
 {
@@ -114,56 +24,56 @@ SCN_TEST_WITH(scenectl_words, complains_in_json_of_any_wrong_command_line, .time
                 {NULL},
         };
         struct stage stage;
-        set_up(&stage);
+        stage_set_up(&stage);
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-                const char *output = run(&stage, 2, "--json", cases[i][0], cases[i][1], cases[i][2], NULL);
+                const char *output = stage_run(&stage, 2, "--json", cases[i][0], cases[i][1], cases[i][2], NULL);
                 expect_part(output, "{\"error\":\"usage\",\"message\":\"");
                 cr_assert_eq(strchr(output, '\n'), output + strlen(output) - 1, "more than a line: %s", output);
         }
-        expect_part(run(&stage, 2, "ls", "--bogus", NULL), "unrecognized option '--bogus'");
-        tear_down(&stage);
+        expect_part(stage_run(&stage, 2, "ls", "--bogus", NULL), "unrecognized option '--bogus'");
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, names_a_wrong_or_deaf_server_as_it_was_given, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        expect_part(run(&stage, 2, "ping", "--server", "bogus", NULL), "--server: 'bogus' is no address");
-        expect_part(run(&stage, 3, "ping", "--server", "[::1]:1", NULL), "[::1]:1: ");
-        expect_part(run(&stage, 3, "ping", "--server", "127.0.0.1:1", NULL), " 127.0.0.1:1: ");
+        stage_set_up(&stage);
+        expect_part(stage_run(&stage, 2, "ping", "--server", "bogus", NULL), "--server: 'bogus' is no address");
+        expect_part(stage_run(&stage, 3, "ping", "--server", "[::1]:1", NULL), "[::1]:1: ");
+        expect_part(stage_run(&stage, 3, "ping", "--server", "127.0.0.1:1", NULL), " 127.0.0.1:1: ");
         cr_assert_eq(setenv("SCENED_SERVER", "bogus", 1), 0);
-        expect_part(run(&stage, 2, "ping", NULL), "SCENED_SERVER: 'bogus' is no address");
-        tear_down(&stage);
+        expect_part(stage_run(&stage, 2, "ping", NULL), "SCENED_SERVER: 'bogus' is no address");
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, takes_steps_in_a_number_that_is_one_and_says_when_there_were_fewer, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        (void)run(&stage, 0, "create", "isle", NULL);
-        (void)run(&stage, 0, "add", "isle", "/", "Boat", NULL);
-        expect_part(run(&stage, 2, "undo", "isle", "0", NULL), "'0' is no whole number from 1 to 1000");
-        expect_part(run(&stage, 2, "redo", "isle", "0", NULL), "'0' is no whole number");
-        expect_part(run(&stage, 2, "undo", "isle", "1001", NULL), "'1001' is no whole number");
-        expect_part(run(&stage, 0, "undo", "isle", "1000", NULL), "note: 1 of 1000 steps: ");
-        expect_part(run(&stage, 0, "redo", "isle", "2", NULL), "note: 1 of 2 steps: ");
-        expect_no_part(run(&stage, 0, "undo", "isle", NULL), "note");
-        tear_down(&stage);
+        stage_set_up(&stage);
+        (void)stage_run(&stage, 0, "create", "isle", NULL);
+        (void)stage_run(&stage, 0, "add", "isle", "/", "Boat", NULL);
+        expect_part(stage_run(&stage, 2, "undo", "isle", "0", NULL), "'0' is no whole number from 1 to 1000");
+        expect_part(stage_run(&stage, 2, "redo", "isle", "0", NULL), "'0' is no whole number");
+        expect_part(stage_run(&stage, 2, "undo", "isle", "1001", NULL), "'1001' is no whole number");
+        expect_part(stage_run(&stage, 0, "undo", "isle", "1000", NULL), "note: 1 of 1000 steps: ");
+        expect_part(stage_run(&stage, 0, "redo", "isle", "2", NULL), "note: 1 of 2 steps: ");
+        expect_no_part(stage_run(&stage, 0, "undo", "isle", NULL), "note");
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, exports_nothing_but_gltf, .timeout = 60)
 {
         struct stage stage;
         char path[SERVE_ADDRESS_BYTES];
-        set_up(&stage);
-        (void)run(&stage, 0, "create", "isle", NULL);
+        stage_set_up(&stage);
+        (void)stage_run(&stage, 0, "create", "isle", NULL);
         (void)snprintf(path, sizeof path, "%s/x.obj", stage.tool.folder);
-        expect_part(run(&stage, 2, "export", "isle", path, NULL), "it ends in .gltf or .glb");
+        expect_part(stage_run(&stage, 2, "export", "isle", path, NULL), "it ends in .gltf or .glb");
         cr_assert_eq(access(path, F_OK), -1);
         (void)snprintf(path, sizeof path, "%s/x.GLTF", stage.tool.folder);
-        (void)run(&stage, 0, "export", "isle", path, NULL);
+        (void)stage_run(&stage, 0, "export", "isle", path, NULL);
         cr_assert_eq(unlink(path), 0);
-        tear_down(&stage);
+        stage_tear_down(&stage);
 }
 
 static void write_edit(const char *path, const char *rotation)
@@ -181,164 +91,169 @@ SCN_TEST_WITH(scenectl_words, says_the_uids_of_what_was_added_and_what_was_done_
 {
         struct stage stage;
         char path[SERVE_ADDRESS_BYTES];
-        set_up(&stage);
-        (void)run(&stage, 0, "create", "isle", NULL);
-        expect_part(run(&stage, 0, "add", "isle", "/", "Boat", "--uid", BOAT, "--rotation", "0,0,0,2", NULL),
+        stage_set_up(&stage);
+        (void)stage_run(&stage, 0, "create", "isle", NULL);
+        expect_part(stage_run(&stage, 0, "add", "isle", "/", "Boat", "--uid", BOAT, "--rotation", "0,0,0,2", NULL),
                 "note: the rotation was normalised\n");
         (void)snprintf(path, sizeof path, "%s/edits", stage.tool.folder);
         write_edit(path, "0,3,0,0");
-        expect_part(run(&stage, 0, "apply", "isle", path, NULL), "revision 2\nnote: the rotation was normalised\n");
+        expect_part(
+                stage_run(&stage, 0, "apply", "isle", path, NULL), "revision 2\nnote: the rotation was normalised\n");
         write_edit(path, "3,0,0,0");
-        const char *output = run(&stage, 0, "--json", "apply", "isle", path, NULL);
+        const char *output = stage_run(&stage, 0, "--json", "apply", "isle", path, NULL);
         expect_part(output, "{\"rev\":3,\"results\":[{\"op\":0,\"uid\":\"");
         expect_part(output, "{\"op\":1,\"uid\":\"" BOAT "\",\"otherwise\":[\"normalised\"]}]}\n");
         cr_assert_eq(unlink(path), 0);
-        tear_down(&stage);
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, offers_each_command_what_it_can_do, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        (void)run(&stage, 0, "create", "isle", NULL);
-        (void)run(&stage, 0, "add", "isle", "/", "Boat", NULL);
-        expect_no_part(run(&stage, 0, "log", "--help", NULL), "replay");
-        expect_no_part(run(&stage, 0, "undo", "--help", NULL), "undo: ");
-        expect_no_part(run(&stage, 0, "diff", "--help", NULL), "presence");
-        expect_part(run(&stage, 0, "watch", "--help", NULL), "presence");
-        expect_part(run(&stage, 2, "diff", "isle", "0", "1", "--mask", "presence", NULL), "'presence' is no channel");
-        expect_part(run(&stage, 2, "replay", "isle", "--mask", "world", NULL), "'world' is no channel");
-        (void)run(&stage, 0, "tag", "isle", "first", "1", NULL);
-        expect_part(run(&stage, 0, "tag", "isle", NULL), "name: first, rev: 1, time: ");
-        expect_no_part(run(&stage, 0, "verify", "isle", NULL), "\"");
-        tear_down(&stage);
+        stage_set_up(&stage);
+        (void)stage_run(&stage, 0, "create", "isle", NULL);
+        (void)stage_run(&stage, 0, "add", "isle", "/", "Boat", NULL);
+        expect_no_part(stage_run(&stage, 0, "log", "--help", NULL), "replay");
+        expect_no_part(stage_run(&stage, 0, "undo", "--help", NULL), "undo: ");
+        expect_no_part(stage_run(&stage, 0, "diff", "--help", NULL), "presence");
+        expect_part(stage_run(&stage, 0, "watch", "--help", NULL), "presence");
+        expect_part(
+                stage_run(&stage, 2, "diff", "isle", "0", "1", "--mask", "presence", NULL), "'presence' is no channel");
+        expect_part(stage_run(&stage, 2, "replay", "isle", "--mask", "world", NULL), "'world' is no channel");
+        (void)stage_run(&stage, 0, "tag", "isle", "first", "1", NULL);
+        expect_part(stage_run(&stage, 0, "tag", "isle", NULL), "name: first, rev: 1, time: ");
+        expect_no_part(stage_run(&stage, 0, "verify", "isle", NULL), "\"");
+        stage_tear_down(&stage);
 }
 
 /* What a mask leaves out is not known: it must not look as if it had a value. */
 SCN_TEST_WITH(scenectl_words, prints_of_a_new_node_only_what_was_asked_for, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        make_scene(&stage);
-        expect_part(run(&stage, 0, "--json", "diff", "isle", "0", "1", "--mask", "properties", NULL),
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        expect_part(stage_run(&stage, 0, "--json", "diff", "isle", "0", "1", "--mask", "properties", NULL),
                 ",\"after\":null,\"props\":{}}],\"removed\":[],\"left\":[]}\n");
         expect_part(stage.output, "{\"from\":0,\"to\":1,\"changed\":[{\"uid\":\"" BOAT "\",\"parent\":\"");
         expect_no_part(stage.output, "\"name\"");
         expect_no_part(stage.output, "\"t\"");
-        expect_part(run(&stage, 0, "--json", "replay", "isle", "--from", "2", "--mask", "name", NULL),
+        expect_part(stage_run(&stage, 0, "--json", "replay", "isle", "--from", "2", "--mask", "name", NULL),
                 "{\"uid\":\"" LAMP "\",\"parent\":\"" BOAT "\",\"after\":null,\"name\":\"Lamp\"}]");
-        start(&stage, "--json", "watch", "isle", "/Boat/Lamp", "--mask", "presence", NULL);
+        stage_start(&stage, "--json", "watch", "isle", "/Boat/Lamp", "--mask", "presence", NULL);
         scn_daemon_wait_for_log(&stage.tool, "{\"uid\":\"" LAMP "\",\"parent\":null,\"after\":null}],");
         cr_expect_eq(scn_daemon_stop(&stage.tool), 128 + SIGTERM);
-        tear_down(&stage);
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, says_what_an_undo_would_change_and_programs_as_ever, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        make_scene(&stage);
-        expect(run(&stage, 0, "undo", "isle", "2", "--dry-run", NULL),
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        expect(stage_run(&stage, 0, "undo", "isle", "2", "--dry-run", NULL),
                 "would change 2, revision 2  steps: [2,1], skipped: []\n");
-        expect(run(&stage, 0, "--json", "undo", "isle", "2", "--dry-run", NULL),
+        expect(stage_run(&stage, 0, "--json", "undo", "isle", "2", "--dry-run", NULL),
                 "{\"rev\":2,\"changed\":false,\"steps\":[2,1],\"applied\":2,\"skipped\":[]}\n");
-        (void)run(&stage, 0, "transform", "isle", "/Boat", "--translation", "7,7,7", NULL);
-        (void)run(&stage, 0, "--as", "ben", "transform", "isle", "/Boat", "--translation", "8,8,8", NULL);
-        expect_part(run(&stage, 0, "undo", "isle", "--dry-run", NULL), "would change nothing, revision 4  steps: [3]");
+        (void)stage_run(&stage, 0, "transform", "isle", "/Boat", "--translation", "7,7,7", NULL);
+        (void)stage_run(&stage, 0, "--as", "ben", "transform", "isle", "/Boat", "--translation", "8,8,8", NULL);
+        expect_part(stage_run(&stage, 0, "undo", "isle", "--dry-run", NULL),
+                "would change nothing, revision 4  steps: [3]");
         expect_part(stage.output, ", skipped: [");
         cr_expect_null(strstr(stage.output, "applied"), "%s", stage.output);
-        tear_down(&stage);
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, tells_people_once_that_the_connection_is_lost_and_goes_on_when_it_is_back, .timeout = 60)
 {
         static const char told[] = "scenectl: connection lost: trying again for 10 s\n";
         struct stage stage;
-        set_up(&stage);
-        make_scene(&stage);
-        start(&stage, "watch", "isle", NULL);
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        stage_start(&stage, "watch", "isle", NULL);
         scn_daemon_wait_for_log(&stage.tool, "revision 2");
         serve_kill(&stage.serve);
         scn_daemon_wait_for_log(&stage.tool, told);
         serve_start(&stage.serve);
         struct scn_daemon watcher = stage.tool;
         scn_daemon_init(&stage.tool);
-        (void)run(&stage, 0, "rename-node", "isle", "/Boat", "Gannet", NULL);
+        (void)stage_run(&stage, 0, "rename-node", "isle", "/Boat", "Gannet", NULL);
         scn_daemon_wait_for_log(&watcher, "Gannet");
         cr_expect_eq(scn_daemon_log_count(&watcher, told), 1);
         cr_expect_eq(scn_daemon_stop(&watcher), 128 + SIGTERM);
         scn_daemon_finish(&watcher);
-        tear_down(&stage);
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, gives_a_server_up_that_stays_away_and_tells_programs_in_one_line, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        make_scene(&stage);
-        start(&stage, "--json", "watch", "isle", NULL);
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        stage_start(&stage, "--json", "watch", "isle", NULL);
         scn_daemon_wait_for_log(&stage.tool, "\"to\":2");
         serve_kill(&stage.serve);
         cr_expect_eq(scn_daemon_wait(&stage.tool), 3);
         cr_expect_eq(scn_daemon_log_count(&stage.tool, "connection lost"), 0);
         cr_expect_eq(scn_daemon_log_count(&stage.tool, "{\"error\":\"no_connection\""), 1);
         serve_start(&stage.serve);
-        tear_down(&stage);
+        stage_tear_down(&stage);
 }
 
 SCN_TEST_WITH(scenectl_words, says_where_a_tag_stood_and_that_it_was_removed, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        make_scene(&stage);
-        expect(run(&stage, 0, "tag", "isle", "b", "1", NULL), "name: b, rev: 1\n");
-        expect(run(&stage, 0, "tag", "isle", "a", "1", NULL), "name: a, rev: 1\n");
-        expect(run(&stage, 0, "tag", "isle", "a", "1", NULL), "name: a, rev: 1\n");
-        expect(run(&stage, 0, "tag", "isle", "a", "0", NULL), "name: a, rev: 0, was: 1\n");
-        expect(run(&stage, 0, "--json", "tag", "isle", "a", NULL), "{\"name\":\"a\",\"rev\":2,\"was\":0}\n");
-        expect(run(&stage, 0, "--json", "tag", "isle", "a", "--remove", NULL),
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        expect(stage_run(&stage, 0, "tag", "isle", "b", "1", NULL), "name: b, rev: 1\n");
+        expect(stage_run(&stage, 0, "tag", "isle", "a", "1", NULL), "name: a, rev: 1\n");
+        expect(stage_run(&stage, 0, "tag", "isle", "a", "1", NULL), "name: a, rev: 1\n");
+        expect(stage_run(&stage, 0, "tag", "isle", "a", "0", NULL), "name: a, rev: 0, was: 1\n");
+        expect(stage_run(&stage, 0, "--json", "tag", "isle", "a", NULL), "{\"name\":\"a\",\"rev\":2,\"was\":0}\n");
+        expect(stage_run(&stage, 0, "--json", "tag", "isle", "a", "--remove", NULL),
                 "{\"name\":\"a\",\"rev\":2,\"removed\":true}\n");
-        expect(run(&stage, 0, "tag", "isle", "b", "--remove", NULL), "name: b, rev: 1, removed: true\n");
-        tear_down(&stage);
+        expect(stage_run(&stage, 0, "tag", "isle", "b", "--remove", NULL), "name: b, rev: 1, removed: true\n");
+        stage_tear_down(&stage);
 }
 
 /* What a path takes apart, a backslash keeps together (PROTOCOL §1). */
 SCN_TEST_WITH(scenectl_words, reaches_a_name_with_a_slash_by_path, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        make_scene(&stage);
-        (void)run(&stage, 0, "add", "isle", "/Boat", "a/b[1]\\", "--uid", NEW, NULL);
-        expect_part(run(&stage, 0, "--json", "get", "isle", "/Boat/a\\/b\\[1]\\\\", NULL), "{\"uid\":\"" NEW "\",");
-        expect_part(run(&stage, 0, "--json", "world", "isle", NEW, NULL), "\"path\":\"/Boat/a\\\\/b\\\\[1]\\\\\\\\\"");
-        expect_part(run(&stage, 1, "get", "isle", "/Boat/a/b", NULL), "no_node");
-        tear_down(&stage);
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        (void)stage_run(&stage, 0, "add", "isle", "/Boat", "a/b[1]\\", "--uid", NEW, NULL);
+        expect_part(
+                stage_run(&stage, 0, "--json", "get", "isle", "/Boat/a\\/b\\[1]\\\\", NULL), "{\"uid\":\"" NEW "\",");
+        expect_part(stage_run(&stage, 0, "--json", "world", "isle", NEW, NULL),
+                "\"path\":\"/Boat/a\\\\/b\\\\[1]\\\\\\\\\"");
+        expect_part(stage_run(&stage, 1, "get", "isle", "/Boat/a/b", NULL), "no_node");
+        stage_tear_down(&stage);
 }
 
 /* The texts of --help are held against what is so. */
 SCN_TEST_WITH(scenectl_words, takes_the_node_and_the_first_revision_of_log_and_replay_as_their_help_says, .timeout = 60)
 {
         struct stage stage;
-        set_up(&stage);
-        make_scene(&stage);
-        (void)run(&stage, 0, "rename-node", "isle", "/Boat", "Gannet", NULL);
-        (void)run(&stage, 0, "rename-node", "isle", LAMP, "Light", NULL);
-        expect_part(run(&stage, 0, "log", "--help", NULL), "itself included");
-        expect_part(run(&stage, 0, "--json", "log", "isle", "--from", "2", "--to", "2", NULL), "{\"rev\":2,");
-        expect_part(run(&stage, 0, "replay", "--help", NULL), "begin after it");
-        const char *output = run(&stage, 0, "--json", "replay", "isle", "--from", "2", "--to", "3", NULL);
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        (void)stage_run(&stage, 0, "rename-node", "isle", "/Boat", "Gannet", NULL);
+        (void)stage_run(&stage, 0, "rename-node", "isle", LAMP, "Light", NULL);
+        expect_part(stage_run(&stage, 0, "log", "--help", NULL), "itself included");
+        expect_part(stage_run(&stage, 0, "--json", "log", "isle", "--from", "2", "--to", "2", NULL), "{\"rev\":2,");
+        expect_part(stage_run(&stage, 0, "replay", "--help", NULL), "begin after it");
+        const char *output = stage_run(&stage, 0, "--json", "replay", "isle", "--from", "2", "--to", "3", NULL);
         cr_expect_eq(strncmp(output, "{\"from\":0,\"to\":2,", 17), 0, "%s", output);
         expect_part(output, "\n{\"from\":2,\"to\":3,");
-        expect_part(run(&stage, 0, "tree", "isle", "/Boat", "--at", "2", NULL), "Boat  " BOAT);
-        expect_part(run(&stage, 1, "tree", "isle", "/Gannet", "--at", "2", NULL), "no_node");
-        expect_part(run(&stage, 1, "log", "isle", "--node", "/Boat", NULL), "no_node");
-        output = run(&stage, 0, "--json", "log", "isle", "--node", "/Gannet", NULL);
+        expect_part(stage_run(&stage, 0, "tree", "isle", "/Boat", "--at", "2", NULL), "Boat  " BOAT);
+        expect_part(stage_run(&stage, 1, "tree", "isle", "/Gannet", "--at", "2", NULL), "no_node");
+        expect_part(stage_run(&stage, 1, "log", "isle", "--node", "/Boat", NULL), "no_node");
+        output = stage_run(&stage, 0, "--json", "log", "isle", "--node", "/Gannet", NULL);
         expect_part(output, "{\"rev\":3,");
         cr_expect_null(strstr(output, "{\"rev\":4,"), "%s", output);
-        expect_part(run(&stage, 1, "replay", "isle", "--node", "/Boat", NULL), "no_node");
-        output = run(&stage, 0, "--json", "replay", "isle", "--node", "/Gannet", "--speed", "max", NULL);
+        expect_part(stage_run(&stage, 1, "replay", "isle", "--node", "/Boat", NULL), "no_node");
+        output = stage_run(&stage, 0, "--json", "replay", "isle", "--node", "/Gannet", "--speed", "max", NULL);
         expect_part(output, "\"to\":4,\"time\"");
-        tear_down(&stage);
+        stage_tear_down(&stage);
 }
 
 /* Its nodes are the same, but for the root; who made them, and when, is not. */
@@ -346,15 +261,15 @@ SCN_TEST_WITH(scenectl_words, makes_by_a_replay_a_document_of_equal_nodes_and_an
 {
         struct stage stage;
         char digest[33];
-        set_up(&stage);
-        make_scene(&stage);
-        (void)run(&stage, 0, "replay", "isle", "--speed", "max", "--into", "copy", "--as", "ben", NULL);
-        expect_part(run(&stage, 0, "log", "copy", NULL), "  ben  edit  add ");
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        (void)stage_run(&stage, 0, "replay", "isle", "--speed", "max", "--into", "copy", "--as", "ben", NULL);
+        expect_part(stage_run(&stage, 0, "log", "copy", NULL), "  ben  edit  add ");
         expect_no_part(stage.output, "ann");
-        (void)snprintf(digest, sizeof digest, "%.32s", run(&stage, 0, "digest", "isle", "/Boat", NULL));
+        (void)snprintf(digest, sizeof digest, "%.32s", stage_run(&stage, 0, "digest", "isle", "/Boat", NULL));
         cr_assert_eq(strlen(digest), 32);
-        cr_expect_eq(strncmp(run(&stage, 0, "digest", "copy", "/Boat", NULL), digest, 32), 0, "%s", stage.output);
-        (void)snprintf(digest, sizeof digest, "%.32s", run(&stage, 0, "digest", "isle", NULL));
-        cr_expect_neq(strncmp(run(&stage, 0, "digest", "copy", NULL), digest, 32), 0, "%s", stage.output);
-        tear_down(&stage);
+        cr_expect_eq(strncmp(stage_run(&stage, 0, "digest", "copy", "/Boat", NULL), digest, 32), 0, "%s", stage.output);
+        (void)snprintf(digest, sizeof digest, "%.32s", stage_run(&stage, 0, "digest", "isle", NULL));
+        cr_expect_neq(strncmp(stage_run(&stage, 0, "digest", "copy", NULL), digest, 32), 0, "%s", stage.output);
+        stage_tear_down(&stage);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
-#define _GNU_SOURCE /* unshare, usleep, the socket calls under -std=c11 */
+#define _GNU_SOURCE /* usleep, the socket calls under -std=c11 */
 
 /* The real daemon among peers that do not read, break off, are many, or are there no more without saying so.
  *
@@ -9,15 +9,13 @@
 
 #include "tests/lib/caller.h"
 #include "tests/lib/live.h"
+#include "tests/lib/network.h"
 #include "tests/lib/scene.h"
 #include "tests/lib/serve.h"
 #include "tests/lib/test.h"
 
-#include <net/if.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -404,23 +402,6 @@ static void expect_gesture_closed(const struct serve *serve, uint32_t client, co
         caller_end(&again);
 }
 
-/* A network of one's own, that can be taken away. */
-static bool have_network(void)
-{
-        return unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
-}
-
-static void set_loopback(bool is_up)
-{
-        struct ifreq request = {.ifr_name = "lo"};
-        const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        cr_assert_geq(descriptor, 0);
-        cr_assert_eq(ioctl(descriptor, SIOCGIFFLAGS, &request), 0);
-        request.ifr_flags = (short)(is_up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
-        cr_assert_eq(ioctl(descriptor, SIOCSIFFLAGS, &request), 0);
-        (void)close(descriptor);
-}
-
 struct seen {
         bool has_presence;
         bool has_lock;
@@ -448,10 +429,10 @@ SCN_TEST_WITH(peers, that_are_cut_off_are_gone_within_two_intervals_with_all_the
         struct caller watcher;
         struct caller ghost;
         struct seen seen = {false, false};
-        if (!have_network()) {
+        if (!network_begin()) {
                 cr_skip_test("a network namespace cannot be had here: it takes root");
         }
-        set_loopback(true);
+        network_set_loopback(true);
         serve_begin(&serve);
         begin_watcher(&watcher, &serve);
         say_hello(&ghost, serve_connect(&serve, SERVE_TCP), 2, "ghost", interval_ms / 1000);
@@ -461,7 +442,7 @@ SCN_TEST_WITH(peers, that_are_cut_off_are_gone_within_two_intervals_with_all_the
                 watch(&watcher, &seen);
         }
         const uint64_t began_ms = scn_daemon_now_ms();
-        set_loopback(false);
+        network_set_loopback(false);
         caller_end(&ghost);
         while (seen.has_presence) {
                 watch(&watcher, &seen);

@@ -96,6 +96,31 @@ SCN_TEST(blame, of_a_value_that_undo_brought_back_names_both_the_undo_and_the_st
         tear_down(&stage);
 }
 
+SCN_TEST(blame, names_an_import_as_what_it_is_and_undo_takes_it_back_like_any_edit)
+{
+        struct stage stage;
+        struct scn_message message;
+        struct scn_buffer ops;
+        uint32_t count;
+        set_up(&stage);
+        const struct scn_op op = scene_add(1, 50, "boat");
+        scn_buffer_init(&ops, 1024);
+        struct scn_packer packer = scn_packer_to(&ops);
+        scn_ops_encode(&packer, &op, 1);
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = ++stage.ann.number;
+        message.as.edit.ops = (struct scn_slice){ops.data, (uint32_t)ops.size};
+        message.as.edit.import = true;
+        peer_send(&stage.ann, &message);
+        (void)peer_expect(&stage.ann, SCN_MESSAGE_applied);
+        struct scn_unpacker fields = blame(&stage.bob, 2, &count);
+        cr_assert(asking_has_text(scn_unpack_raw(&fields), "cause", "import"));
+        peer_undo(&stage.ann, (struct peer_wish){0});
+        cr_assert_eq(peer_expect(&stage.ann, SCN_MESSAGE_applied).as.applied.rev, 2);
+        scn_buffer_finish(&ops);
+        tear_down(&stage);
+}
+
 SCN_TEST(blame, of_a_root_that_nobody_touched_names_nobody)
 {
         struct stage stage;

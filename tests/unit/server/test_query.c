@@ -162,6 +162,60 @@ SCN_TEST(query, of_worlds_whose_paths_are_too_much_together_is_refused)
         hub_finish(&hub);
 }
 
+/* All that is told of so many worlds; 0: it is refused, and why is said. */
+static uint64_t bytes_of_worlds(struct peer *peer, struct scn_slice ref, uint32_t count)
+{
+        uint64_t bytes = 0;
+        struct scn_message message;
+        ask_world(peer, ref, count);
+        hub_run(peer->hub);
+        do {
+                cr_assert(peer_receive(peer, &message));
+                if (message.kind == SCN_MESSAGE_failed) {
+                        cr_assert_eq(bytes, 0, "refused in the middle");
+                        cr_expect(scene_is_text(message.as.failed.code, "too_large"));
+                        cr_expect(scene_is_text(message.as.failed.text,
+                                          "it is larger than its limit, world_bytes_max = 67108864"),
+                                "%.*s", (int)message.as.failed.text.size, (const char *)message.as.failed.text.data);
+                        return 0;
+                }
+                cr_assert_eq(message.kind, SCN_MESSAGE_answer);
+                uint8_t head[SCN_FRAME_HEAD_BYTES_MAX];
+                bytes += peer->payload.size + scn_frame_head(peer->payload.size, head);
+        } while (message.as.answer.more == true);
+        return bytes;
+}
+
+SCN_TEST_WITH(query, of_worlds_is_answered_up_to_so_many_bytes_together_and_not_one_more, .timeout = 120)
+{
+        static char name[1001];
+        const uint64_t bytes_max = 67108864;
+        const struct scn_slice leaf = {(const uint8_t *)"\x03", 1};
+        struct hub hub;
+        struct peer peer;
+        memset(name, 'n', sizeof name - 1);
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "isle");
+        const struct scn_op ops[2] = {scene_add(1, 2, name), scene_add(2, 3, name)};
+        peer_edit(&peer, ops, 2);
+        (void)peer_expect(&peer, SCN_MESSAGE_applied);
+        const uint64_t one = bytes_of_worlds(&peer, leaf, 2) - bytes_of_worlds(&peer, leaf, 1);
+        cr_assert_gt(one, 2000);
+        /* Each part has a head of its own, so this is a little too many or just right. */
+        uint32_t count = (uint32_t)(bytes_max / one);
+        uint64_t bytes;
+        uint32_t tries = 0;
+        while ((bytes = bytes_of_worlds(&peer, leaf, count)) == 0) {
+                cr_assert_lt(tries++, 8, "%u worlds of %u bytes are too much", (unsigned)count, (unsigned)one);
+                count--;
+        }
+        cr_expect_leq(bytes, bytes_max, "%llu bytes in all", (unsigned long long)bytes);
+        cr_expect_gt(bytes + one + 16, bytes_max, "%llu bytes and one more would do", (unsigned long long)bytes);
+        cr_expect_eq(bytes_of_worlds(&peer, leaf, count + 1), 0);
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
 static void set_property(struct peer *peer, uint32_t number)
 {
         static uint8_t value[VALUE_BYTES] = {0xc5, (VALUE_BYTES - 3) >> 8, (VALUE_BYTES - 3) & 0xff};

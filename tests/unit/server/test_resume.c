@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
+#define _GNU_SOURCE /* memmem under -std=c11 */
 
 /* Coming back to a view with what one has of it (CASES B09, B11): over restarts, and to another history. */
 
@@ -290,6 +291,91 @@ SCN_TEST(resume, is_honoured_for_the_newest_epochs_only)
         }
         expect_snapshot(&hub, copies.epoch, 3);
         drop_copies(&copies);
+        peer_close(&peer);
+        hub_finish(&hub);
+}
+
+/* What no client can have: -1, 2^53 + 1, 1.5. In a message they take the place of 2^53 - 1. */
+static const struct {
+        const char *spelling;
+        const char *code;
+} nonsense[] = {
+        {"\xd3\xff\xff\xff\xff\xff\xff\xff\xff", "range"},
+        {"\xcf\x00\x20\x00\x00\x00\x00\x00\x01", "range"},
+        {"\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "range"},
+        {"\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00", "not_integer"},
+};
+#define NONSENSE_BYTES 9u
+
+static void expect_nonsense(struct peer *peer, const struct scn_message *message)
+{
+        static const uint8_t marker[NONSENSE_BYTES] = {0xcf, 0x00, 0x1f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+        struct scn_buffer bytes;
+        scn_buffer_init(&bytes, 256);
+        cr_assert_eq(scn_message_encode(message, &bytes), SCN_OK);
+        uint8_t *at = memmem(bytes.data, bytes.size, marker, sizeof marker);
+        cr_assert_not_null(at);
+        for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+                uint8_t head[2] = {0xc4, (uint8_t)bytes.size};
+                memcpy(at, nonsense[i].spelling, NONSENSE_BYTES);
+                peer_send_bytes(peer, head, sizeof head);
+                peer_send_bytes(peer, bytes.data, bytes.size);
+                hub_run(peer->hub);
+                struct scn_message answer;
+                cr_assert(peer_receive(peer, &answer));
+                cr_expect_eq(answer.kind, SCN_MESSAGE_failed, "%s", scn_message_name(answer.kind));
+                cr_expect(scene_is_text(answer.as.failed.code, nonsense[i].code), "%.*s",
+                        (int)answer.as.failed.code.size, (const char *)answer.as.failed.code.data);
+                cr_expect_neq(answer.as.failed.closes, true);
+                cr_expect_not(peer_receive(peer, &answer), "it is answered twice");
+        }
+        scn_buffer_finish(&bytes);
+}
+
+static struct scn_message question(enum scn_message_kind kind)
+{
+        struct scn_message message;
+        scn_message_init(&message, kind);
+        message.as.ping.request = 77; /* the first field of all */
+        return message;
+}
+
+SCN_TEST(resume, of_a_view_or_of_the_past_from_a_revision_that_cannot_be_is_refused)
+{
+        static const struct scn_slice last = {(const uint8_t *)"\xcf\x00\x1f\xff\xff\xff\xff\xff\xff", 9};
+        struct hub hub;
+        struct peer peer;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&peer, &hub, 1, "ann", "island");
+        edit_up_to(&hub, &peer, NULL, 5);
+        message = question(SCN_MESSAGE_view);
+        message.as.view.view = 1;
+        message.as.view.root = scene_path("/");
+        message.as.view.mask = SCN_MASK_ALL;
+        message.as.view.epoch = (struct scn_slice){(const uint8_t *)&room_of(&hub)->epoch, 8};
+        message.as.view.rev = SCN_REVISION_MAX;
+        expect_nonsense(&peer, &message);
+        cr_expect_null(peer.session->views);
+        message = question(SCN_MESSAGE_log);
+        message.as.log.from = SCN_REVISION_MAX;
+        expect_nonsense(&peer, &message);
+        message = question(SCN_MESSAGE_log);
+        message.as.log.to = SCN_REVISION_MAX;
+        expect_nonsense(&peer, &message);
+        message = question(SCN_MESSAGE_log);
+        message.as.log.since = last;
+        expect_nonsense(&peer, &message);
+        message = question(SCN_MESSAGE_log);
+        message.as.log.until = last;
+        expect_nonsense(&peer, &message);
+        message = question(SCN_MESSAGE_replay);
+        message.as.replay.from = last;
+        expect_nonsense(&peer, &message);
+        message = question(SCN_MESSAGE_replay);
+        message.as.replay.to = last;
+        expect_nonsense(&peer, &message);
+        cr_assert_not(resume(&peer, (const uint8_t *)&room_of(&hub)->epoch, SCN_REVISION_MAX));
         peer_close(&peer);
         hub_finish(&hub);
 }

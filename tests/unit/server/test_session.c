@@ -237,7 +237,7 @@ SCN_TEST(session, may_promise_between_a_second_and_an_hour)
                 if (cases[i].is_good) {
                         (void)peer_expect(&peer, SCN_MESSAGE_welcome);
                 } else {
-                        peer_expect_code(&peer, SCN_MESSAGE_failed, "range");
+                        peer_expect_text(&peer, SCN_MESSAGE_failed, "hello.ping: from 1 second to ping_max = 3600");
                 }
                 peer_close(&peer);
         }
@@ -431,6 +431,99 @@ SCN_TEST(session, edits_of_a_room_take_a_turn_that_ends_after_its_time)
         for (uint32_t i = 0; i < EDITS; i++) {
                 cr_assert_eq(peer_expect(&ann, SCN_MESSAGE_applied).as.applied.rev, i + 1);
         }
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+static void expect_bad_author(struct hub *hub, uint32_t client, const char *author)
+{
+        struct peer peer;
+        peer_greet(&peer, hub, client, author);
+        (void)peer_expect(&peer, SCN_MESSAGE_welcome);
+        peer_ask_open(&peer, "island", false);
+        peer_expect_code(&peer, SCN_MESSAGE_failed, "bad_author");
+        cr_expect(peer_has_ended(&peer));
+        peer_close(&peer);
+}
+
+/* Else what one did would be answered to another, and the numbers of both would run together. */
+SCN_TEST(session, of_a_client_that_has_edited_for_one_author_is_refused_to_any_other)
+{
+        static const char *const others[] = {"bob", "an", "anna", "Ann"};
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        const struct scn_op op = scene_add(1, 50, "boat");
+        peer_edit(&ann, &op, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+                expect_bad_author(&hub, 1, others[i]);
+        }
+        const struct scn_op rename = scene_rename(2, "ship");
+        peer_edit(&ann, &rename, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied); /* nobody has taken over from her */
+        peer_close(&ann);
+        hub_stop(&hub);
+        hub_restart(&hub);
+        expect_bad_author(&hub, 1, "bob");
+        peer_open(&ann, &hub, 1, "ann", "island");
+        cr_expect_eq(ann.last_stored, 2);
+        peer_open(&bob, &hub, 1, "bob", "port"); /* a document knows those who edit it */
+        cr_expect_eq(bob.last_stored, 0);
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, is_told_what_keeps_it_from_opening_a_document)
+{
+        struct hub hub;
+        struct peer ann;
+        hub_start(&hub);
+        peer_greet(&ann, &hub, 1, "ann");
+        peer_ask_open(&ann, "isle", true);
+        peer_ask_open(&ann, "quay", true);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "another open is under way: its answer comes first");
+        (void)peer_expect(&ann, SCN_MESSAGE_opened);
+        peer_ask_open(&ann, "quay", true);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "a document is open already");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, is_told_that_a_strict_edit_needs_a_base)
+{
+        static const uint8_t ops[] = {0x91, 0x83, 0x00, 0x04, 0x01, 0x01, 0x06, 0xa1, 'n'};
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "test");
+        scn_message_init(&message, SCN_MESSAGE_edit);
+        message.as.edit.number = 1;
+        message.as.edit.ops = (struct scn_slice){ops, sizeof ops};
+        message.as.edit.strict = true;
+        peer_send(&ann, &message);
+        peer_expect_text(&ann, SCN_MESSAGE_refused, "strict without base: the op is malformed");
+        peer_close(&ann);
+        hub_finish(&hub);
+}
+
+SCN_TEST(session, that_renames_a_document_has_to_say_to_what)
+{
+        struct hub hub;
+        struct peer ann;
+        struct scn_message message;
+        hub_start(&hub);
+        peer_greet(&ann, &hub, 1, "ann");
+        scn_message_init(&message, SCN_MESSAGE_manage);
+        message.as.manage.request = 5;
+        message.as.manage.action = scene_text("rename");
+        message.as.manage.document = scene_text("isle");
+        peer_send(&ann, &message);
+        peer_expect_text(&ann, SCN_MESSAGE_failed, "manage.to: a field that must be there is absent");
         peer_close(&ann);
         hub_finish(&hub);
 }

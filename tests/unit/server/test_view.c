@@ -292,3 +292,70 @@ SCN_TEST(view, of_a_session_that_is_always_behind_gets_its_turn_like_the_others)
         peer_close(&bob);
         hub_finish(&hub);
 }
+
+static uint64_t calls_of(const struct hub *hub, uint32_t mask)
+{
+        const struct scn_view_group *group = hub->server->rooms->groups;
+        while (group != NULL && group->mask != mask) {
+                group = group->next;
+        }
+        cr_assert_not_null(group, "nobody looks at %x", (unsigned)mask);
+        return group->calls;
+}
+
+/* The broadcast is an observable with a mask for each group (DESIGN §3). */
+SCN_TEST(view, is_called_only_for_what_its_channels_tell)
+{
+        static const struct {
+                uint64_t asked;
+                uint32_t mask; /* of the group that it makes */
+        } views[] = {
+                {SCN_MASK_TRANSFORM, SCN_MASK_TRANSFORM | SCN_MASK_STRUCTURE},
+                {SCN_MASK_NAME, SCN_MASK_NAME | SCN_MASK_STRUCTURE},
+                {SCN_MASK_PROPERTIES, SCN_MASK_PROPERTIES | SCN_MASK_STRUCTURE},
+                {SCN_MASK_WORLD, SCN_MASK_WORLD},
+                {SCN_MASK_DURABLE, SCN_MASK_DURABLE},
+        };
+        enum {
+                VIEWS = sizeof views / sizeof views[0]
+        };
+        const struct {
+                struct scn_op op;
+                bool is_heard[VIEWS];
+        } rows[] = {
+                {scene_rename(2, "ship"), {false, true, false, false, true}},
+                {scene_translate(2, 1, 2, 3), {true, false, false, true, true}},
+                {scene_set(2, "lit", scene_integer(1)), {false, false, true, false, true}},
+                {scene_add(2, 51, "lamp"), {true, true, true, true, true}},
+                {scene_move(3, 1), {true, true, true, true, true}}, {scene_remove(3), {true, true, true, true, true}},
+                {scene_rename(2, "ship"), {false, false, false, false, false}}, /* it is called so already */
+        };
+        struct hub hub;
+        struct peer ann;
+        struct peer bob;
+        hub_start(&hub);
+        peer_open(&ann, &hub, 1, "ann", "island");
+        peer_open(&bob, &hub, 2, "bob", "island");
+        const struct scn_op boat = scene_add(1, 50, "boat");
+        peer_edit(&ann, &boat, 1);
+        (void)peer_expect(&ann, SCN_MESSAGE_applied);
+        for (uint64_t i = 0; i < VIEWS; i++) {
+                start_view(&bob, i + 1, views[i].asked);
+                cr_assert_eq(calls_of(&hub, views[i].mask), 0);
+        }
+        for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+                uint64_t before[VIEWS];
+                for (size_t i = 0; i < VIEWS; i++) {
+                        before[i] = calls_of(&hub, views[i].mask);
+                }
+                peer_edit(&ann, &rows[row].op, 1);
+                (void)peer_expect(&ann, SCN_MESSAGE_applied);
+                for (size_t i = 0; i < VIEWS; i++) {
+                        cr_expect_eq(calls_of(&hub, views[i].mask) - before[i], rows[row].is_heard[i],
+                                "row %zu, view %zu", row, i);
+                }
+        }
+        peer_close(&ann);
+        peer_close(&bob);
+        hub_finish(&hub);
+}

@@ -246,6 +246,34 @@ SCN_TEST(gltf_read, takes_a_file_up_to_its_limit)
         cr_expect_null(nodes.ops);
 }
 
+SCN_TEST(gltf_read, refuses_paths_that_leave_the_files_folder_and_says_which)
+{
+        static const char *const outside[] = {"../a.bin", "a/../../b", "/etc/passwd", "a/./../../b", "..", "%2e%2e/a",
+                "..%2fa", "%2Fetc/passwd", "..\\\\a", "\\\\\\\\host\\\\share", "C:/a.bin", "file:///etc/passwd",
+                "http://host/a.bin", "a/..\\u002f../b"};
+        static const char *const inside[] = {"a.bin", "a/b.bin", "a/../b", "./a", "a/..", "...", "..a/b", "a//../b",
+                "data:;base64,AAAA", "dat\\u0061:,x", "a?/../../b", "a#../../b", "%zz/../b", "", "1:2"};
+        struct scn_gltf_report report;
+        char text[512];
+        char message[SCN_GLTF_MESSAGE_BYTES];
+        for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+                (void)snprintf(text, sizeof text, FILE_WITH("\"%s\":[{},{\"uri\":\"%s\"}],\"nodes\":[{}]"),
+                        i % 2 == 0 ? "buffers" : "images", outside[i]);
+                gltf_refused_as(text, SCN_GLTF_PATH_OUTSIDE, SCN_GLTF_NODE_NONE);
+        }
+        for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
+                (void)snprintf(
+                        text, sizeof text, FILE_WITH("\"buffers\":[{\"uri\":\"%s\"}],\"nodes\":[{}]"), inside[i]);
+                struct scn_gltf_nodes nodes = gltf_read(text, &report);
+                cr_expect_eq(nodes.ops_count, 1, "%s", inside[i]);
+                scn_gltf_nodes_finish(&nodes);
+        }
+        (void)gltf_refused(FILE_WITH("\"nodes\":[{}],\n\"images\":[{},\n{\"uri\":\"a/../../b.png\"}]"), &report);
+        scn_gltf_report_describe(&report, message);
+        cr_expect_str_eq(message, "line 3: a path leads out of the file's folder: image 1: a/../../b.png");
+        gltf_refused_as(FILE_WITH("\"buffers\":[{\"uri\":7}],\"nodes\":[{}]"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+}
+
 /* B67: accessors that lie in every way. Nobody here looks at them. */
 SCN_TEST(gltf_read, does_not_touch_accessors)
 {
@@ -255,7 +283,7 @@ SCN_TEST(gltf_read, does_not_touch_accessors)
                 "\"accessors\":[{\"count\":1,\"sparse\":{\"count\":9,\"indices\":{\"bufferView\":7}}}]",
                 "\"bufferViews\":[{\"buffer\":0,\"byteOffset\":99,\"byteLength\":4294967295,\"byteStride\":252}]",
                 "\"buffers\":[{\"byteLength\":1000,\"uri\":\"data:application/octet-stream;base64,AAAA\"}]",
-                "\"buffers\":[{\"byteLength\":1,\"uri\":\"../../etc/passwd\"},{\"uri\":\"/dev/zero\"}]",
+                "\"buffers\":[{\"byteLength\":1,\"uri\":\"nowhere/to/be/found.bin\"},{}],\"images\":[{\"bufferView\":9}]",
                 "\"accessors\":[{\"max\":[NaN]}]",
         };
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 the scened authors */
+
+/* Questions about much of a document: a worker answers them, to which the room is lent. */
+
+#include "protocol/base/alloc.h"
+#include "server/answers.h"
+#include "server/core.h"
+
+struct query_loan {
+        struct scn_loan loan;
+        struct scn_session *session; /* stays while the room is lent, and so does what the message borrows from */
+        struct scn_message message;
+        struct scn_answers answers;
+};
+
+static uint32_t nodes_asked_for(const struct scn_message_world *message)
+{
+        struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
+        return scn_unpack_array(&nodes);
+}
+
+bool scn_query_is_long(const struct scn_session *session, const struct scn_message *message)
+{
+        if (message->kind == SCN_MESSAGE_world) {
+                return nodes_asked_for(&message->as.world) >= SCN_LONG_NODES;
+        }
+        const bool is_at_hand = message->kind == SCN_MESSAGE_digest && message->as.digest.node.kind == SCN_REF_NONE;
+        return !is_at_hand && scn_document_nodes_count(scn_room_document(session->room)) >= SCN_LONG_NODES;
+}
+
+static void work_query(struct scn_loan *loan)
+{
+        struct query_loan *query = (struct query_loan *)loan;
+        struct scn_document *document = loan->room->document;
+        if (query->message.kind == SCN_MESSAGE_world) {
+                scn_document_prepare_worlds(document, nodes_asked_for(&query->message.as.world));
+                scn_query_world(document, &query->message.as.world, &query->answers);
+        } else if (query->message.kind == SCN_MESSAGE_tree) {
+                scn_query_tree(document, &query->message.as.tree, &query->answers);
+        } else {
+                scn_query_digest(document, &query->message.as.digest, &query->answers);
+        }
+}
+
+static void back_query(struct scn_loan *loan)
+{
+        struct query_loan *query = (struct query_loan *)loan;
+        struct scn_session *session = query->session;
+        if (session->state == SCN_SESSION_OPEN) {
+                session->asked = &query->message;
+                scn_answers_send(&query->answers, session, NULL);
+                session->asked = NULL;
+                scn_session_pop(session);
+        }
+        scn_answers_finish(&query->answers);
+        scn_free(query);
+}
+
+bool scn_query_lend(struct scn_session *session, const struct scn_message *message)
+{
+        struct scn_room *room = session->room;
+        if (!scn_room_is_settled(room) || !scn_room_can_lend(room)) {
+                return false;
+        }
+        struct query_loan *query = scn_alloc_zero(1, sizeof *query);
+        if (query == NULL) {
+                scn_session_fail(session, message->as.tree.request, SCN_E_NO_MEMORY, NULL);
+                return true;
+        }
+        query->loan = (struct scn_loan){.work = work_query, .back = back_query};
+        query->session = session;
+        query->message = *message;
+        query->answers = scn_answers_about(session, message->as.tree.request);
+        scn_room_lend(room, &query->loan);
+        return false;
+}
