@@ -2,255 +2,243 @@
  * Copyright 2026 the scened authors */
 #include "client/scenectl/assimp_read.h"
 
+#include "client/scenectl/assimp_scene.h"
 #include "client/scenectl/gltf_file.h"
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 
-#include <assimp/cfileio.h>
-#include <assimp/cimport.h>
-#include <assimp/config.h>
-#include <assimp/scene.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 bool scn_assimp_is_built_in(void)
 {
         return true;
 }
 
-/* --- Files: those in the folder of the first, and beneath --- */
+/* --- The process that reads --- */
 
-static size_t read_bytes(struct aiFile *file, char *bytes, size_t size, size_t count)
+struct reader {
+        pid_t pid;
+        FILE *stream; /* owned */
+};
+
+/* What libassimp, or the C library when it goes down, has to say would only be in the way of our own words. */
+_Noreturn static void be_reader(const char *path, int fd)
 {
-        return fread(bytes, size, count, (FILE *)(void *)file->UserData);
-}
+        const struct rlimit no_core = {0, 0};
+        const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-static size_t write_bytes(struct aiFile *file, const char *bytes, size_t size, size_t count)
-{
-        (void)file, (void)bytes, (void)size, (void)count;
-        return 0;
-}
-
-static size_t tell(struct aiFile *file)
-{
-        const long at = ftell((FILE *)(void *)file->UserData);
-        return at > 0 ? (size_t)at : 0;
-}
-
-static size_t size_of(struct aiFile *file)
-{
-        struct stat status;
-        return fstat(fileno((FILE *)(void *)file->UserData), &status) == 0 ? (size_t)status.st_size : 0;
-}
-
-static enum aiReturn seek(struct aiFile *file, size_t offset, enum aiOrigin origin)
-{
-        const int whence = origin == aiOrigin_SET ? SEEK_SET : origin == aiOrigin_CUR ? SEEK_CUR : SEEK_END;
-        return fseek((FILE *)(void *)file->UserData, (long)offset, whence) == 0 ? aiReturn_SUCCESS : aiReturn_FAILURE;
-}
-
-static void flush(struct aiFile *file)
-{
-        (void)file;
-}
-
-/* Whether a path leads, without a step upwards, to something in the folder of the file being read. */
-static bool is_within(const char *path, const char *first)
-{
-        const char *slash = strrchr(first, '/');
-        const size_t length = slash != NULL ? (size_t)(slash - first) + 1 : 0;
-
-        if (strncmp(path, first, length) != 0 || (length == 0 && path[0] == '/'))
-                return false;
-        for (const char *at = path + length; at != NULL; at = strchr(at, '/') != NULL ? strchr(at, '/') + 1 : NULL) {
-                if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
-                        return false;
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        if (nowhere >= 0) {
+                (void)dup2(nowhere, STDOUT_FILENO);
+                (void)dup2(nowhere, STDERR_FILENO);
         }
-        /* Some importers make slashes of these. */
-        return strchr(path + length, '\\') == NULL;
+        _exit(scn_assimp_tell(path, fd) ? 0 : 1);
 }
 
-static struct aiFile *open_file(struct aiFileIO *io, const char *path, const char *mode)
+static int start_reader(struct reader *reader, const char *path)
 {
-        struct stat status;
+        int ends[2];
 
-        if (strchr(mode, 'r') == NULL || !is_within(path, io->UserData) || stat(path, &status) != 0 ||
-                !S_ISREG(status.st_mode))
-                return NULL;
-        FILE *stream = fopen(path, "rb");
-        struct aiFile *file = stream != NULL ? scn_alloc(sizeof *file) : NULL;
-        if (file == NULL) {
-                if (stream != NULL)
-                        (void)fclose(stream);
-                return NULL;
+        if (pipe(ends) != 0)
+                return errno;
+        reader->stream = fdopen(ends[0], "rb");
+        reader->pid = reader->stream != NULL ? fork() : -1;
+        const int error = errno;
+        if (reader->pid == 0) {
+                (void)close(ends[0]);
+                be_reader(path, ends[1]);
         }
-        *file = (struct aiFile){read_bytes, write_bytes, tell, size_of, seek, flush, (aiUserData)(void *)stream};
-        return file;
+        (void)close(ends[1]);
+        if (reader->pid > 0)
+                return 0;
+        if (reader->stream != NULL)
+                (void)fclose(reader->stream);
+        else
+                (void)close(ends[0]);
+        return error;
 }
 
-static void close_file(struct aiFileIO *io, struct aiFile *file)
+/* What it has not told by now nobody wants. True if it ended well. */
+static bool end_reader(struct reader *reader, bool is_wanted, int *status_out)
 {
-        (void)io;
-        (void)fclose((FILE *)(void *)file->UserData);
-        scn_free(file);
+        if (!is_wanted)
+                (void)kill(reader->pid, SIGKILL);
+        (void)fclose(reader->stream);
+        pid_t ended;
+        do
+                ended = waitpid(reader->pid, status_out, 0);
+        while (ended < 0 && errno == EINTR);
+        return ended == reader->pid && WIFEXITED(*status_out) && WEXITSTATUS(*status_out) == 0;
 }
 
-static const struct aiScene *load(const char *path, struct scn_gltf_report *report)
+static bool take_bytes(struct reader *reader, void *bytes, size_t size)
 {
-        struct aiFileIO io = {open_file, close_file, (aiUserData)(uintptr_t)path};
-        struct aiPropertyStore *store = aiCreatePropertyStore();
-
-        /* Else FBX nodes come as chains of helpers, one for each part of their transform. */
-        aiSetImportPropertyInteger(store, AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, 0);
-        /* Names, not ids; and no mesh made up where there is none. */
-        aiSetImportPropertyInteger(store, AI_CONFIG_IMPORT_COLLADA_USE_COLLADA_NAMES, 1);
-        aiSetImportPropertyInteger(store, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
-        const struct aiScene *scene = aiImportFileExWithProperties(path, 0, &io, store);
-        aiReleasePropertyStore(store);
-        if (scene == NULL || scene->mRootNode == NULL) {
-                (void)scn_gltf_report_refuse(report, SCN_GLTF_NOT_READABLE, SCN_GLTF_NODE_NONE, aiGetErrorString());
-                aiReleaseImport(scene);
-                return NULL;
-        }
-        return scene;
+        return size == 0 || fread(bytes, 1, size, reader->stream) == size;
 }
 
 /* --- Nodes --- */
 
-/* All nodes, level by level, so that a node's children stand one after the other. */
-struct listing {
-        const struct aiNode **nodes; /* owned */
-        size_t count;
-        size_t capacity;
+/* Of a node while it is being taken. */
+struct taking {
+        struct reader *reader;
+        struct scn_gltf_file *file;
+        const struct scn_assimp_head *head;
+        uint32_t index;
 };
 
-static bool list_node(struct listing *listing, const struct aiNode *node)
+/* Too little came: why, the end of the process will tell. */
+static enum scn_gltf_fault break_off(struct taking *taking)
 {
-        if (!scn_grow((void **)&listing->nodes, &listing->capacity, sizeof *listing->nodes, listing->count + 1,
-                    SCN_GLTF_NODE_NONE - 1))
-                return false;
-        listing->nodes[listing->count++] = node;
-        return true;
+        return scn_gltf_file_refuse(taking->file, SCN_GLTF_NOT_READABLE, SCN_GLTF_NODE_NONE, "its reader failed");
 }
 
-static bool list_all(struct listing *listing, const struct aiNode *root)
+static enum scn_gltf_fault take_text(struct taking *taking, uint32_t size, struct scn_slice *text_out)
 {
-        bool is_well = list_node(listing, root);
+        struct scn_gltf_file *file = taking->file;
+        struct scn_buffer *text = &file->packed;
+        enum scn_gltf_fault fault = SCN_GLTF_OK;
 
-        for (size_t i = 0; i < listing->count && is_well; i++) {
-                const struct aiNode *node = listing->nodes[i];
-                for (unsigned k = 0; k < node->mNumChildren && is_well; k++)
-                        is_well = list_node(listing, node->mChildren[k]);
-        }
-        return is_well;
-}
-
-static enum scn_gltf_fault take_text(
-        struct scn_gltf_file *file, uint32_t index, const struct aiString *text, struct scn_slice *text_out)
-{
         *text_out = (struct scn_slice){NULL, 0};
-        if (text->length == 0)
+        if (size == 0)
                 return SCN_GLTF_OK;
-        if (text->length > file->options->limits.name_bytes_max)
-                return scn_gltf_file_refuse(file, SCN_GLTF_NAME_TOO_LONG, index, text->data);
-        if (!scn_utf8_is_valid((const uint8_t *)text->data, text->length))
-                return scn_gltf_file_refuse(file, SCN_GLTF_BAD_TEXT, index, "");
-        *text_out = scn_arena_copy(&file->out->arena, text->data, text->length);
-        return text_out->data != NULL ? SCN_GLTF_OK : scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, index, "");
+        if (size > file->options->limits.name_bytes_max)
+                return scn_gltf_file_refuse(file, SCN_GLTF_NAME_TOO_LONG, taking->index, "");
+        scn_buffer_reset(text);
+        if (scn_buffer_reserve(text, size) != SCN_OK)
+                return scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, taking->index, "");
+        if (!take_bytes(taking->reader, text->data, size))
+                return break_off(taking);
+        if (!scn_utf8_is_valid(text->data, size))
+                return scn_gltf_file_refuse(file, SCN_GLTF_BAD_TEXT, taking->index, "");
+        *text_out = scn_arena_copy(&file->out->arena, text->data, size);
+        if (text_out->data == NULL)
+                fault = scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, taking->index, "");
+        return fault;
 }
 
-static enum scn_gltf_fault take_matrix(struct scn_gltf_file *file, uint32_t index, const struct aiMatrix4x4 *matrix)
+static enum scn_gltf_fault take_matrix(struct taking *taking, const float rows[16])
 {
-        const float rows[16] = {matrix->a1, matrix->a2, matrix->a3, matrix->a4, matrix->b1, matrix->b2, matrix->b3,
-                matrix->b4, matrix->c1, matrix->c2, matrix->c3, matrix->c4, matrix->d1, matrix->d2, matrix->d3,
-                matrix->d4};
+        struct scn_gltf_file *file = taking->file;
         struct scn_affine64 affine;
 
         for (uint32_t i = 0; i < 16; i++) {
                 if (!isfinite(rows[i]))
-                        return scn_gltf_file_refuse(file, SCN_GLTF_NOT_FINITE, index, "matrix");
+                        return scn_gltf_file_refuse(file, SCN_GLTF_NOT_FINITE, taking->index, "matrix");
         }
         if (rows[12] != 0.0f || rows[13] != 0.0f || rows[14] != 0.0f || rows[15] != 1.0f)
-                return scn_gltf_file_refuse(file, SCN_GLTF_BAD_MATRIX, index, "the last row is another");
+                return scn_gltf_file_refuse(file, SCN_GLTF_BAD_MATRIX, taking->index, "the last row is another");
         for (uint32_t i = 0; i < 12; i++)
                 affine.m[i] = rows[i];
-        return scn_gltf_node_set_matrix(file, index, &affine);
+        return scn_gltf_node_set_matrix(file, taking->index, &affine);
 }
 
 /* A node has one mesh in glTF; the format read may give it several, of which the first is named. */
-static enum scn_gltf_fault take_meshes(
-        struct scn_gltf_file *file, uint32_t index, const struct aiNode *node, const struct aiScene *scene)
+static enum scn_gltf_fault take_mesh(struct taking *taking, const struct scn_assimp_node *record)
 {
         struct scn_slice name;
 
-        if (node->mNumMeshes == 0)
+        if (record->mesh == SCN_ASSIMP_NO_MESH)
                 return SCN_GLTF_OK;
-        if (node->mMeshes[0] >= scene->mNumMeshes)
-                return scn_gltf_file_refuse(file, SCN_GLTF_BAD_INDEX, index, "mesh");
-        enum scn_gltf_fault fault = take_text(file, index, &scene->mMeshes[node->mMeshes[0]]->mName, &name);
+        if (record->mesh >= taking->head->counts[SCN_ASSIMP_MESHES])
+                return scn_gltf_file_refuse(taking->file, SCN_GLTF_BAD_INDEX, taking->index, "mesh");
+        enum scn_gltf_fault fault = take_text(taking, record->mesh_name_bytes, &name);
         if (fault != SCN_GLTF_OK)
                 return fault;
-        return scn_gltf_node_add_reference(file, index, "gltf.mesh", node->mMeshes[0], name);
+        return scn_gltf_node_add_reference(taking->file, taking->index, "gltf.mesh", record->mesh, name);
 }
 
-static enum scn_gltf_fault take_nodes(
-        struct scn_gltf_file *file, const struct listing *listing, const struct aiScene *scene)
+static enum scn_gltf_fault take_node(struct taking *taking)
 {
-        enum scn_gltf_fault fault = scn_gltf_file_reserve(file, (uint32_t)listing->count);
+        struct scn_gltf_file *file = taking->file;
+        const uint32_t index = taking->index;
+        struct scn_gltf_node *node = &file->nodes[index];
+        struct scn_assimp_node record;
 
-        for (uint32_t i = 0; i < listing->count && fault == SCN_GLTF_OK; i++) {
-                struct scn_gltf_node *node = &file->nodes[i];
-                const struct aiNode *source = listing->nodes[i];
-                /* The root is the first; behind each node's children stand those of the next. */
-                node->children_first = file->children_count + 1;
-                node->children_count = source->mNumChildren;
-                for (uint32_t k = 0; k < source->mNumChildren; k++)
-                        file->nodes[node->children_first + k].parent = i;
-                file->children_count += source->mNumChildren;
-                file->children[i] = i;
-                node->properties_first = file->out->properties_count;
-                fault = take_text(file, i, &source->mName, &node->name);
-                if (fault == SCN_GLTF_OK)
-                        fault = take_matrix(file, i, &source->mTransformation);
-                if (fault == SCN_GLTF_OK)
-                        fault = take_meshes(file, i, source, scene);
-        }
-        return fault;
-}
-
-static void note_left_out(struct scn_gltf_report *report, const struct aiScene *scene)
-{
-        const struct {
-                const char *word;
-                unsigned count;
-        } rows[] = {{"meshes", scene->mNumMeshes}, {"materials", scene->mNumMaterials},
-                {"animations", scene->mNumAnimations}, {"cameras", scene->mNumCameras}, {"lights", scene->mNumLights}};
-
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-                const struct scn_slice word = {(const uint8_t *)rows[i].word, (uint32_t)strlen(rows[i].word)};
-                if (rows[i].count > 0)
-                        scn_gltf_report_add(report, SCN_GLTF_NOTE_LEFT_OUT, SCN_GLTF_NODE_NONE, rows[i].count, word);
-        }
-}
-
-static enum scn_gltf_fault take_scene(struct scn_gltf_file *file, const struct aiScene *scene)
-{
-        struct listing listing = {0};
-        enum scn_gltf_fault fault = SCN_GLTF_OK;
-
-        note_left_out(file->report, scene);
-        if (!list_all(&listing, scene->mRootNode))
-                fault = scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
+        if (!take_bytes(taking->reader, &record, sizeof record) ||
+                record.children_count > file->nodes_count - 1 - file->children_count)
+                return break_off(taking);
+        /* The root is the first; behind each node's children stand those of the next. */
+        node->children_first = file->children_count + 1;
+        node->children_count = record.children_count;
+        for (uint32_t k = 0; k < record.children_count; k++)
+                file->nodes[node->children_first + k].parent = index;
+        file->children_count += record.children_count;
+        file->children[index] = index;
+        node->properties_first = file->out->properties_count;
+        enum scn_gltf_fault fault = take_text(taking, record.name_bytes, &node->name);
         if (fault == SCN_GLTF_OK)
-                fault = take_nodes(file, &listing, scene);
-        scn_free(listing.nodes);
+                fault = take_matrix(taking, record.rows);
+        return fault != SCN_GLTF_OK ? fault : take_mesh(taking, &record);
+}
+
+static void note_left_out(struct scn_gltf_report *report, const struct scn_assimp_head *head)
+{
+#define WORD(name, word, member) word,
+        static const char *const words[] = {SCN_ASSIMP_KIND_LIST(WORD)};
+#undef WORD
+
+        for (size_t i = 0; i < SCN_ASSIMP_KIND_COUNT; i++) {
+                const struct scn_slice word = {(const uint8_t *)words[i], (uint32_t)strlen(words[i])};
+                if (head->counts[i] > 0)
+                        scn_gltf_report_add(report, SCN_GLTF_NOTE_LEFT_OUT, SCN_GLTF_NODE_NONE, head->counts[i], word);
+        }
+}
+
+static enum scn_gltf_fault take_scene(struct scn_gltf_file *file, struct reader *reader)
+{
+        struct scn_assimp_head head;
+        struct taking taking = {.reader = reader, .file = file, .head = &head};
+
+        if (!take_bytes(reader, &head, sizeof head))
+                return break_off(&taking);
+        head.reason[sizeof head.reason - 1] = '\0';
+        if (head.nodes_count == 0)
+                return scn_gltf_file_refuse(file, SCN_GLTF_NOT_READABLE, SCN_GLTF_NODE_NONE, head.reason);
+        note_left_out(file->report, &head);
+        enum scn_gltf_fault fault = scn_gltf_file_reserve(file, head.nodes_count);
+        for (; fault == SCN_GLTF_OK && taking.index < head.nodes_count; taking.index++)
+                fault = take_node(&taking);
+        if (fault != SCN_GLTF_OK)
+                return fault;
+        /* What stands under none of the others would be no tree. */
+        if (file->children_count != head.nodes_count - 1)
+                return break_off(&taking);
         file->tops = scn_alloc_zero(1, sizeof *file->tops);
-        if (fault == SCN_GLTF_OK && file->tops == NULL)
-                fault = scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
+        if (file->tops == NULL)
+                return scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
         file->tops_count = 1;
-        return fault != SCN_GLTF_OK ? fault : scn_gltf_tree_make_ops(file);
+        return SCN_GLTF_OK;
+}
+
+/* libassimp recurses on what a file says and asserts on some of it: where it goes down, a process of its own does. */
+static enum scn_gltf_fault read_in_process(struct scn_gltf_file *file, const char *path)
+{
+        struct reader reader;
+        char reason[SCN_GLTF_DETAIL_BYTES];
+        int status = 0;
+        const int error = start_reader(&reader, path);
+
+        if (error != 0)
+                return scn_gltf_file_refuse(file, SCN_GLTF_NOT_READABLE, SCN_GLTF_NODE_NONE, strerror(error));
+        struct scn_gltf_report before = *file->report;
+        enum scn_gltf_fault fault = take_scene(file, &reader);
+        const bool is_cut = feof(reader.stream) != 0;
+        if (end_reader(&reader, fault == SCN_GLTF_OK || is_cut, &status) || !(fault == SCN_GLTF_OK || is_cut))
+                return fault;
+        if (WIFSIGNALED(status))
+                (void)snprintf(reason, sizeof reason, "libassimp went down on it (%s)", strsignal(WTERMSIG(status)));
+        else
+                (void)snprintf(reason, sizeof reason, "libassimp gave up on it");
+        *file->report = before;
+        return scn_gltf_file_refuse(file, SCN_GLTF_NOT_READABLE, SCN_GLTF_NODE_NONE, reason);
 }
 
 enum scn_gltf_fault scn_assimp_read_file(const char *path, const struct scn_gltf_read_options *options,
@@ -261,9 +249,9 @@ enum scn_gltf_fault scn_assimp_read_file(const char *path, const struct scn_gltf
         scn_gltf_report_init(report);
         scn_gltf_file_init(&file, options, nodes_out, report);
         scn_json_enter_locale();
-        const struct aiScene *scene = load(path, report);
-        enum scn_gltf_fault fault = scene != NULL ? take_scene(&file, scene) : report->fault;
-        aiReleaseImport(scene);
+        enum scn_gltf_fault fault = read_in_process(&file, path);
+        if (fault == SCN_GLTF_OK)
+                fault = scn_gltf_tree_make_ops(&file);
         scn_json_leave_locale();
         scn_gltf_file_finish(&file);
         if (fault != SCN_GLTF_OK)

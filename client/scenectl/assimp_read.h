@@ -8,7 +8,8 @@
  *
  * Nodes, names, transforms, and of meshes the references, as gltf.mesh. The file's root becomes a node, for it often
  * turns one system of axes into another. libassimp may open other files that the first one names (materials, say), but
- * none outside its folder. It is a large library: a file that nobody trusts is better taken as glTF. */
+ * none outside its folder. It is a large library, and some files make it go down: it works in a process of its own,
+ * whose end is a refusal like any other. A file that nobody trusts is better taken as glTF. */
 
 #include "client/scenectl/gltf_read.h"
 

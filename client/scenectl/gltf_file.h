@@ -99,8 +99,9 @@ enum scn_gltf_fault scn_gltf_file_refuse(
 /* The same for a fault between two nodes. */
 enum scn_gltf_fault scn_gltf_file_refuse_pair(
         struct scn_gltf_file *file, enum scn_gltf_fault fault, uint32_t node, uint32_t other);
-/* jansson's reading of a piece; NULL: refused. */
-json_t *scn_gltf_file_load(struct scn_gltf_file *file, struct scn_slice piece, size_t flags, uint32_t node);
+/* jansson's reading of a piece; NULL: refused. An integer that no int64 holds is JSON all the same, and -0 has its
+ * sign: both become floats. */
+json_t *scn_gltf_file_load(struct scn_gltf_file *file, struct scn_slice piece, uint32_t node);
 /* A JSON value as property value, in the arena; `what` names it in a refusal. */
 SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_pack(struct scn_gltf_file *file, const json_t *value,
         enum scn_json_style style, uint32_t node, const char *what, struct scn_slice *value_out);

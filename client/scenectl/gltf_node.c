@@ -15,8 +15,7 @@ struct reading {
         struct scn_gltf_file *file;
         struct scn_gltf_node *node;
         uint32_t index;
-        json_t *json;    /* owned */
-        json_t *numbers; /* owned; the same, or read again so that integers too have the sign of a zero */
+        json_t *json; /* owned */
 };
 
 static enum scn_gltf_fault refuse(const struct reading *reading, enum scn_gltf_fault fault, const char *detail)
@@ -89,7 +88,7 @@ static enum scn_gltf_fault read_children(struct reading *reading)
 static enum scn_gltf_fault read_numbers(
         struct reading *reading, const char *what, uint32_t count, double *numbers_out, bool *is_given_out)
 {
-        const json_t *list = json_object_get(reading->numbers, what);
+        const json_t *list = json_object_get(reading->json, what);
         char detail[SCN_GLTF_DETAIL_BYTES];
 
         *is_given_out = list != NULL;
@@ -310,8 +309,10 @@ static enum scn_gltf_fault read_extensions(struct reading *reading)
                         note(reading, SCN_GLTF_NOTE_EXTENSION, 0.0,
                                 (struct scn_slice){(const uint8_t *)key, (uint32_t)strlen(key)});
         }
-        return read_reference(reading, json_object_get(extensions, SCN_GLTF_LIGHTS), "light", &reading->file->lights,
-                "gltf.light", false);
+        const json_t *light = json_object_get(extensions, SCN_GLTF_LIGHTS);
+        if (light != NULL && !json_is_object(light))
+                return refuse(reading, SCN_GLTF_BAD_KIND, SCN_GLTF_LIGHTS " is not an object");
+        return read_reference(reading, light, "light", &reading->file->lights, "gltf.light", false);
 }
 
 /* --- Extras --- */
@@ -321,11 +322,12 @@ static bool is_section(const json_t *section)
 {
         const json_t *properties = json_object_get(section, "properties");
         const json_t *rotation = json_object_get(section, "rotation");
+        const json_t *pairs = json_object_get(section, "pairs");
         size_t known = json_object_get(section, "extras") != NULL;
 
-        known += (size_t)(properties != NULL) + (size_t)(rotation != NULL);
+        known += (size_t)(properties != NULL) + (size_t)(rotation != NULL) + (size_t)(pairs != NULL);
         return known > 0 && known == json_object_size(section) && (properties == NULL || json_is_object(properties)) &&
-                (rotation == NULL || json_array_size(rotation) == 4);
+                (rotation == NULL || json_array_size(rotation) == 4) && (pairs == NULL || json_is_array(pairs));
 }
 
 /* A rotation of which the node's own is what glTF could have; another one was set since, and counts. */
@@ -357,6 +359,28 @@ static bool has_property(const struct reading *reading, const char *key, size_t 
         return false;
 }
 
+static bool has_extras(const struct reading *reading)
+{
+        return has_property(reading, "gltf.extras", strlen("gltf.extras"));
+}
+
+/* Properties whose keys no object of JSON may have, as far as its readers are concerned. */
+static enum scn_gltf_fault read_pairs(struct reading *reading, const json_t *pairs)
+{
+        enum scn_gltf_fault fault = SCN_GLTF_OK;
+
+        for (size_t i = 0; i < json_array_size(pairs) && fault == SCN_GLTF_OK; i++) {
+                const json_t *pair = json_array_get(pairs, i);
+                const json_t *key = json_array_get(pair, 0);
+                if (json_array_size(pair) != 2 || !json_is_string(key))
+                        fault = refuse(reading, SCN_GLTF_BAD_VALUE, "extras.scened.pairs");
+                else if (!has_property(reading, json_string_value(key), json_string_length(key)))
+                        fault = add_value(reading, json_string_value(key), json_string_length(key),
+                                json_array_get(pair, 1), SCN_JSON_TAGGED);
+        }
+        return fault;
+}
+
 /* What the file says in glTF's own words (a camera that somebody put there since) goes before what we kept. */
 static enum scn_gltf_fault read_section(struct reading *reading, const json_t *section)
 {
@@ -367,7 +391,9 @@ static enum scn_gltf_fault read_section(struct reading *reading, const json_t *s
 
         if (rotation != NULL)
                 restore_rotation(reading, rotation);
-        if (extras != NULL)
+        if (extras != NULL && has_extras(reading))
+                note(reading, SCN_GLTF_NOTE_KEPT_EXTRAS, 0.0, reading->node->name);
+        else if (extras != NULL)
                 fault = add_value(reading, "gltf.extras", strlen("gltf.extras"), extras, SCN_JSON_TAGGED);
         for (void *at = json_object_iter(properties); at != NULL && fault == SCN_GLTF_OK;
                 at = json_object_iter_next(properties, at)) {
@@ -376,42 +402,34 @@ static enum scn_gltf_fault read_section(struct reading *reading, const json_t *s
                 if (!has_property(reading, key, size))
                         fault = add_value(reading, key, size, json_object_iter_value(at), SCN_JSON_TAGGED);
         }
-        return fault;
+        return fault == SCN_GLTF_OK ? read_pairs(reading, json_object_get(section, "pairs")) : fault;
 }
 
 static enum scn_gltf_fault read_extras(struct reading *reading)
 {
         json_t *extras = json_object_get(reading->json, "extras");
-        const json_t *section = json_object_get(extras, "scened");
-        bool has_extras = extras != NULL;
+        json_t *section = json_object_get(extras, "scened");
         enum scn_gltf_fault fault = SCN_GLTF_OK;
 
-        if (is_section(section)) {
-                has_extras = json_object_size(extras) > 1 && json_object_get(section, "extras") == NULL;
-                fault = read_section(reading, section);
-                (void)json_object_del(extras, "scened");
-        }
+        if (extras == NULL)
+                return SCN_GLTF_OK;
         if (json_is_null(extras)) {
                 note(reading, SCN_GLTF_NOTE_NULL_EXTRAS, 0.0, reading->node->name);
-                return fault;
+                return SCN_GLTF_OK;
         }
-        if (fault == SCN_GLTF_OK && has_extras && !has_property(reading, "gltf.extras", strlen("gltf.extras")))
+        if (!is_section(section))
+                return add_plain(reading, "gltf.extras", extras);
+        (void)json_incref(section);
+        (void)json_object_del(extras, "scened");
+        if (json_object_size(extras) > 0)
                 fault = add_plain(reading, "gltf.extras", extras);
+        if (fault == SCN_GLTF_OK)
+                fault = read_section(reading, section);
+        json_decref(section);
         return fault;
 }
 
 /* --- A node --- */
-
-/* An integer -0 somewhere: jansson makes 0 of it. A text that looks so costs nothing but time. */
-static bool has_negative_zero(struct scn_slice piece)
-{
-        for (uint32_t i = 0; i + 1 < piece.size; i++) {
-                if (piece.data[i] == '-' && piece.data[i + 1] == '0' &&
-                        (i + 2 == piece.size || strchr(".eE", piece.data[i + 2]) == NULL))
-                        return true;
-        }
-        return false;
-}
 
 typedef enum scn_gltf_fault (*step_fn)(struct reading *reading);
 
@@ -424,19 +442,14 @@ enum scn_gltf_fault scn_gltf_node_parse(struct scn_gltf_file *file, uint32_t ind
 
         SCN_ASSERT(index < file->nodes_count);
         reading.node->properties_first = file->out->properties_count;
-        reading.json = scn_gltf_file_load(file, piece, 0, index);
+        reading.json = scn_gltf_file_load(file, piece, index);
         if (reading.json == NULL)
                 return file->report->fault;
-        reading.numbers = has_negative_zero(piece) ? scn_gltf_file_load(file, piece, JSON_DECODE_INT_AS_REAL, index)
-                                                   : json_incref(reading.json);
         file->piece = piece;
-        if (reading.numbers == NULL)
-                fault = file->report->fault;
-        else if (!json_is_object(reading.json))
+        if (!json_is_object(reading.json))
                 fault = refuse(&reading, SCN_GLTF_BAD_KIND, "a node is not an object");
         for (size_t i = 0; i < sizeof steps / sizeof *steps && fault == SCN_GLTF_OK; i++)
                 fault = steps[i](&reading);
-        json_decref(reading.numbers);
         json_decref(reading.json);
         return fault;
 }

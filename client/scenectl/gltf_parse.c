@@ -37,23 +37,42 @@ enum scn_gltf_fault scn_gltf_file_refuse_pair(
         return scn_gltf_file_refuse(file, fault, node, "");
 }
 
-json_t *scn_gltf_file_load(struct scn_gltf_file *file, struct scn_slice piece, size_t flags, uint32_t node)
+/* Why jansson did not take a piece. */
+static enum scn_gltf_fault fault_of_json(const json_error_t *error)
 {
-        json_error_t error;
-        bool is_out_of_memory;
-        json_t *value = scn_json_load(piece, flags, &error, &is_out_of_memory);
+        switch ((int)json_error_code(error)) {
+        case json_error_numeric_overflow:
+                return SCN_GLTF_RANGE;
+        case json_error_null_byte_in_key:
+                return SCN_GLTF_BAD_TEXT;
+        default:
+                return SCN_GLTF_NOT_JSON;
+        }
+}
 
-        /* An integer that no int64 holds is JSON all the same. */
-        const bool is_overflow = value == NULL && json_error_code(&error) == json_error_numeric_overflow;
-        if (!is_out_of_memory && is_overflow && (flags & JSON_DECODE_INT_AS_REAL) == 0)
-                return scn_gltf_file_load(file, piece, flags | JSON_DECODE_INT_AS_REAL, node);
+json_t *scn_gltf_file_load(struct scn_gltf_file *file, struct scn_slice piece, uint32_t node)
+{
+        struct scn_slice text = piece;
+        struct scn_buffer mended;
+        json_error_t error;
+        json_t *value = NULL;
+        bool is_out_of_memory = false;
+
+        scn_buffer_init(&mended, UINT32_MAX);
+        if (scn_json_has_odd_integer(piece)) {
+                is_out_of_memory = scn_json_mend_integers(piece, &mended) != SCN_OK;
+                text = (struct scn_slice){mended.data, (uint32_t)mended.size};
+        }
+        if (!is_out_of_memory)
+                value = scn_json_load(text, 0, &error, &is_out_of_memory);
+        scn_buffer_finish(&mended);
         if (value != NULL)
                 return value;
         file->piece = piece;
         if (is_out_of_memory) {
                 (void)scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, node, "");
         } else {
-                (void)scn_gltf_file_refuse(file, is_overflow ? SCN_GLTF_RANGE : SCN_GLTF_NOT_JSON, node, error.text);
+                (void)scn_gltf_file_refuse(file, fault_of_json(&error), node, error.text);
                 if (error.line > 0)
                         file->report->line += (uint32_t)error.line - 1;
         }
@@ -132,7 +151,7 @@ enum scn_gltf_fault scn_gltf_file_index(struct scn_gltf_file *file, const json_t
                 return scn_gltf_file_refuse(file, SCN_GLTF_BAD_KIND, node, detail);
         }
         if (value < 0.0 || value >= count) {
-                (void)snprintf(detail, sizeof detail, "%s %.0f, where there are %u", what, value, count);
+                (void)snprintf(detail, sizeof detail, "%s %.15g, where there are %u", what, value, count);
                 return scn_gltf_file_refuse(file, SCN_GLTF_BAD_INDEX, node, detail);
         }
         *index_out = (uint32_t)value;
@@ -162,7 +181,7 @@ static enum scn_gltf_fault check_skim(struct scn_gltf_file *file, const struct s
 static enum scn_gltf_fault note_member(struct scn_gltf_file *file, struct scn_slice key, struct scn_slice value)
 {
         /* A key may be spelled with escapes. */
-        json_t *name = scn_gltf_file_load(file, key, 0, SCN_GLTF_NODE_NONE);
+        json_t *name = scn_gltf_file_load(file, key, SCN_GLTF_NODE_NONE);
         enum scn_gltf_fault fault = name != NULL ? SCN_GLTF_OK : file->report->fault;
 
         for (uint32_t i = 0; i < SCN_GLTF_MEMBER_COUNT && fault == SCN_GLTF_OK; i++) {
@@ -199,7 +218,7 @@ static enum scn_gltf_fault check_asset(struct scn_gltf_file *file)
 
         if (text.data == NULL)
                 return scn_gltf_file_refuse(file, SCN_GLTF_NOT_GLTF, SCN_GLTF_NODE_NONE, "it has no asset");
-        json_t *asset = scn_gltf_file_load(file, text, 0, SCN_GLTF_NODE_NONE);
+        json_t *asset = scn_gltf_file_load(file, text, SCN_GLTF_NODE_NONE);
         if (asset == NULL)
                 return file->report->fault;
         file->piece = text;
@@ -255,60 +274,81 @@ static enum scn_gltf_fault note_required(struct scn_gltf_file *file)
 
         if (text.data == NULL)
                 return SCN_GLTF_OK;
-        json_t *names = scn_gltf_file_load(file, text, 0, SCN_GLTF_NODE_NONE);
-        for (size_t i = 0; i < json_array_size(names); i++) {
+        json_t *names = scn_gltf_file_load(file, text, SCN_GLTF_NODE_NONE);
+        if (names == NULL)
+                return file->report->fault;
+        file->piece = text;
+        bool are_texts = json_is_array(names);
+        for (size_t i = 0; i < json_array_size(names) && are_texts; i++) {
                 const json_t *name = json_array_get(names, i);
                 const struct scn_slice word = {
                         (const uint8_t *)json_string_value(name), (uint32_t)json_string_length(name)};
-                if (json_is_string(name) && strcmp(json_string_value(name), SCN_GLTF_LIGHTS) != 0)
+                are_texts = json_is_string(name);
+                if (are_texts && strcmp(json_string_value(name), SCN_GLTF_LIGHTS) != 0)
                         scn_gltf_report_add(file->report, SCN_GLTF_NOTE_REQUIRED, SCN_GLTF_NODE_NONE, 0.0, word);
         }
-        const bool is_read = names != NULL;
         json_decref(names);
-        return is_read ? SCN_GLTF_OK : file->report->fault;
+        if (are_texts)
+                return SCN_GLTF_OK;
+        return scn_gltf_file_refuse(
+                file, SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE, "extensionsRequired is not an array of texts");
 }
 
 /* --- Lists that nodes refer to --- */
 
-/* What a list keeps of an element. */
-typedef enum scn_gltf_fault (*keep_fn)(struct scn_gltf_file *file, struct scn_slice text, struct scn_slice *item_out);
+/* What a list keeps of an element; `what` names it: "camera 3". */
+typedef enum scn_gltf_fault (*keep_fn)(
+        struct scn_gltf_file *file, struct scn_slice text, const char *what, struct scn_slice *item_out);
+
+/* Whether an object begins here; otherwise refused. */
+static bool is_object(struct scn_gltf_file *file, struct scn_slice text, const char *what)
+{
+        char detail[SCN_GLTF_DETAIL_BYTES];
+
+        if (text.data[0] == '{')
+                return true;
+        (void)snprintf(detail, sizeof detail, "%s is not an object", what);
+        file->piece = text;
+        (void)scn_gltf_file_refuse(file, SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE, detail);
+        return false;
+}
 
 /* A camera or light, with all but extensions, which could mean something else in another file. */
-static enum scn_gltf_fault keep_object(struct scn_gltf_file *file, struct scn_slice text, struct scn_slice *item_out)
+static enum scn_gltf_fault keep_object(
+        struct scn_gltf_file *file, struct scn_slice text, const char *what, struct scn_slice *item_out)
 {
         static const char *const parts[] = {"perspective", "orthographic", "spot"};
-        json_t *object = scn_gltf_file_load(file, text, 0, SCN_GLTF_NODE_NONE);
-        enum scn_gltf_fault fault;
 
+        if (!is_object(file, text, what))
+                return file->report->fault;
+        json_t *object = scn_gltf_file_load(file, text, SCN_GLTF_NODE_NONE);
         if (object == NULL)
                 return file->report->fault;
         file->piece = text;
-        if (json_is_object(object)) {
-                (void)json_object_del(object, "extensions");
-                for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-                        (void)json_object_del(json_object_get(object, parts[i]), "extensions");
-                fault = scn_gltf_file_pack(
-                        file, object, SCN_JSON_PLAIN, SCN_GLTF_NODE_NONE, "a camera or light", item_out);
-        } else {
-                fault = scn_gltf_file_refuse(
-                        file, SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE, "a camera or light is not an object");
-        }
+        (void)json_object_del(object, "extensions");
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+                (void)json_object_del(json_object_get(object, parts[i]), "extensions");
+        enum scn_gltf_fault fault =
+                scn_gltf_file_pack(file, object, SCN_JSON_PLAIN, SCN_GLTF_NODE_NONE, what, item_out);
         json_decref(object);
         return fault;
 }
 
 /* Of a mesh or skin the name, and not a look at anything else. */
-static enum scn_gltf_fault keep_name(struct scn_gltf_file *file, struct scn_slice text, struct scn_slice *item_out)
+static enum scn_gltf_fault keep_name(
+        struct scn_gltf_file *file, struct scn_slice text, const char *what, struct scn_slice *item_out)
 {
-        struct scn_json_skim skim = scn_json_skim_from(text, '{');
         struct scn_slice key;
         struct scn_slice value;
 
         *item_out = (struct scn_slice){NULL, 0};
+        if (!is_object(file, text, what))
+                return file->report->fault;
+        struct scn_json_skim skim = scn_json_skim_from(text, '{');
         while (scn_json_skim_next(&skim, &key, &value)) {
                 if (key.size != 6 || memcmp(key.data, "\"name\"", 6) != 0)
                         continue;
-                json_t *name = scn_gltf_file_load(file, value, 0, SCN_GLTF_NODE_NONE);
+                json_t *name = scn_gltf_file_load(file, value, SCN_GLTF_NODE_NONE);
                 if (name == NULL)
                         return file->report->fault;
                 const bool is_text = json_is_string(name);
@@ -323,8 +363,9 @@ static enum scn_gltf_fault keep_name(struct scn_gltf_file *file, struct scn_slic
 }
 
 static enum scn_gltf_fault read_list(
-        struct scn_gltf_file *file, struct scn_slice array, keep_fn keep, struct scn_gltf_list *list)
+        struct scn_gltf_file *file, struct scn_slice array, const char *word, keep_fn keep, struct scn_gltf_list *list)
 {
+        char what[SCN_GLTF_DETAIL_BYTES];
         struct scn_slice element;
         uint32_t count;
         enum scn_gltf_fault fault = count_elements(file, array, &count);
@@ -335,14 +376,16 @@ static enum scn_gltf_fault read_list(
         if (list->items == NULL)
                 return scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
         struct scn_json_skim skim = scn_json_skim_from(array, '[');
-        while (fault == SCN_GLTF_OK && scn_json_skim_next(&skim, &element, &element))
-                fault = keep(file, element, &list->items[list->count++]);
+        while (fault == SCN_GLTF_OK && scn_json_skim_next(&skim, &element, &element)) {
+                (void)snprintf(what, sizeof what, "%s %u", word, list->count);
+                fault = keep(file, element, what, &list->items[list->count++]);
+        }
         return fault;
 }
 
 /* The lights stand in extensions.KHR_lights_punctual.lights. */
-static enum scn_gltf_fault find_member(
-        struct scn_gltf_file *file, struct scn_slice object, const char *quoted, struct scn_slice *value_out)
+static enum scn_gltf_fault find_member(struct scn_gltf_file *file, struct scn_slice object, const char *what,
+        const char *quoted, struct scn_slice *value_out)
 {
         struct scn_slice key;
         struct scn_slice value;
@@ -350,6 +393,8 @@ static enum scn_gltf_fault find_member(
         *value_out = (struct scn_slice){NULL, 0};
         if (object.data == NULL)
                 return SCN_GLTF_OK;
+        if (!is_object(file, object, what))
+                return file->report->fault;
         struct scn_json_skim skim = scn_json_skim_from(object, '{');
         while (scn_json_skim_next(&skim, &key, &value)) {
                 if (key.size == strlen(quoted) && memcmp(key.data, quoted, key.size) == 0)
@@ -362,12 +407,12 @@ static enum scn_gltf_fault read_lights(struct scn_gltf_file *file)
 {
         struct scn_slice extension;
         struct scn_slice lights;
-        enum scn_gltf_fault fault =
-                find_member(file, file->members[SCN_GLTF_MEMBER_EXTENSIONS], "\"" SCN_GLTF_LIGHTS "\"", &extension);
+        enum scn_gltf_fault fault = find_member(
+                file, file->members[SCN_GLTF_MEMBER_EXTENSIONS], "extensions", "\"" SCN_GLTF_LIGHTS "\"", &extension);
 
         if (fault == SCN_GLTF_OK)
-                fault = find_member(file, extension, "\"lights\"", &lights);
-        return fault != SCN_GLTF_OK ? fault : read_list(file, lights, keep_object, &file->lights);
+                fault = find_member(file, extension, SCN_GLTF_LIGHTS, "\"lights\"", &lights);
+        return fault != SCN_GLTF_OK ? fault : read_list(file, lights, "light", keep_object, &file->lights);
 }
 
 /* --- Nodes and scenes --- */
@@ -418,7 +463,7 @@ static enum scn_gltf_fault choose_scene(struct scn_gltf_file *file, uint32_t sce
 
         *index_out = UINT32_MAX;
         if (text.data != NULL) {
-                json_t *number = scn_gltf_file_load(file, text, 0, SCN_GLTF_NODE_NONE);
+                json_t *number = scn_gltf_file_load(file, text, SCN_GLTF_NODE_NONE);
                 if (number == NULL)
                         return file->report->fault;
                 file->piece = text;
@@ -483,7 +528,7 @@ static enum scn_gltf_fault read_each_scene(struct scn_gltf_file *file, struct sc
         enum scn_gltf_fault fault = SCN_GLTF_OK;
 
         for (; fault == SCN_GLTF_OK && scn_json_skim_next(&skim, &element, &element); scenes->now++) {
-                json_t *scene = scn_gltf_file_load(file, element, 0, SCN_GLTF_NODE_NONE);
+                json_t *scene = scn_gltf_file_load(file, element, SCN_GLTF_NODE_NONE);
                 if (scene == NULL)
                         return file->report->fault;
                 file->piece = element;
@@ -538,13 +583,13 @@ enum scn_gltf_fault scn_gltf_file_parse(struct scn_gltf_file *file)
         if (fault == SCN_GLTF_OK)
                 fault = scn_gltf_path_check(file, SCN_GLTF_MEMBER_IMAGES, "image");
         if (fault == SCN_GLTF_OK)
-                fault = read_list(file, file->members[SCN_GLTF_MEMBER_CAMERAS], keep_object, &file->cameras);
+                fault = read_list(file, file->members[SCN_GLTF_MEMBER_CAMERAS], "camera", keep_object, &file->cameras);
         if (fault == SCN_GLTF_OK)
                 fault = read_lights(file);
         if (fault == SCN_GLTF_OK)
-                fault = read_list(file, file->members[SCN_GLTF_MEMBER_MESHES], keep_name, &file->meshes);
+                fault = read_list(file, file->members[SCN_GLTF_MEMBER_MESHES], "mesh", keep_name, &file->meshes);
         if (fault == SCN_GLTF_OK)
-                fault = read_list(file, file->members[SCN_GLTF_MEMBER_SKINS], keep_name, &file->skins);
+                fault = read_list(file, file->members[SCN_GLTF_MEMBER_SKINS], "skin", keep_name, &file->skins);
         if (fault == SCN_GLTF_OK)
                 fault = read_nodes(file);
         if (fault == SCN_GLTF_OK)

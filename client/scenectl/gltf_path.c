@@ -97,7 +97,7 @@ static enum scn_gltf_fault check_uri(
         if (text.size >= sizeof embedded - 1 && memcmp(text.data, embedded, sizeof embedded - 1) == 0) {
                 return SCN_GLTF_OK;
         }
-        json_t *uri = scn_gltf_file_load(file, text, 0, SCN_GLTF_NODE_NONE);
+        json_t *uri = scn_gltf_file_load(file, text, SCN_GLTF_NODE_NONE);
         if (uri == NULL) {
                 return file->report->fault;
         }

@@ -21,6 +21,8 @@
 #define GLB_JSON UINT32_C(0x4e4f534a)
 #define GLB_HEAD_BYTES 12
 #define GLB_CHUNK_HEAD_BYTES 8
+/* Of a file that is asked whether it is one; white space before the JSON counts. */
+#define BEGIN_BYTES 512
 
 /* Where the bytes come from: memory, or a file, of which no more is read than is needed. */
 struct source {
@@ -218,9 +220,30 @@ enum scn_gltf_fault scn_gltf_read_file(const char *path, const struct scn_gltf_r
         return fault;
 }
 
+bool scn_gltf_begins(const char *path)
+{
+        uint8_t begin[BEGIN_BYTES];
+        struct stat status;
+        const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        ssize_t size = -1;
+
+        if (fd < 0)
+                return false;
+        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+                size = pread(fd, begin, sizeof begin, 0);
+        (void)close(fd);
+        if (size < 4)
+                return false;
+        ssize_t at = memcmp(begin, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+        while (at < size && strchr(" \t\r\n", begin[at]) != NULL && begin[at] != '\0')
+                at++;
+        return word_at(begin) == GLB_MAGIC || (at < size && begin[at] == '{');
+}
+
 void scn_gltf_nodes_finish(struct scn_gltf_nodes *nodes)
 {
         scn_free(nodes->ops);
+        scn_free(nodes->indices);
         scn_free(nodes->properties);
         scn_arena_finish(&nodes->arena);
         *nodes = (struct scn_gltf_nodes){0};

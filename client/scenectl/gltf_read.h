@@ -56,6 +56,7 @@ struct scn_gltf_read_options {
 struct scn_gltf_nodes {
         struct scn_op *ops; /* owned, with all they point to, but for options.parent */
         uint32_t ops_count;
+        uint32_t *indices; /* owned; of each op, which node of the file it adds */
         /* The rest is the reader's. */
         struct scn_property *properties;
         size_t properties_count;
@@ -72,5 +73,9 @@ SCN_NODISCARD enum scn_gltf_fault scn_gltf_read_file(const char *path, const str
 SCN_NODISCARD enum scn_gltf_fault scn_gltf_read_bytes(struct scn_slice bytes,
         const struct scn_gltf_read_options *options, struct scn_gltf_nodes *nodes_out, struct scn_gltf_report *report);
 void scn_gltf_nodes_finish(struct scn_gltf_nodes *nodes);
+
+/* Whether a regular file begins as glTF does: with the first word of a .glb, or with a JSON object. False too for what
+ * cannot be read. */
+bool scn_gltf_begins(const char *path);
 
 #endif

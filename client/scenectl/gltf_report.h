@@ -31,7 +31,7 @@
         X(TOO_MANY_NODES,    "too_many_nodes",       "the file has more nodes than the limit")                 \
         X(MATRIX_AND_TRS,    "matrix_and_trs",       "a node has a matrix and translation, rotation or scale") \
         X(BAD_MATRIX,        "bad_matrix",           "a matrix is not one of 16 numbers with the last row 0 0 0 1") \
-        X(RANGE,             "range",                "a number is outside the range of 32-bit floats")         \
+        X(RANGE,             "range",                "a number is outside the range of floats")                \
         X(NOT_FINITE,        "not_finite",           "a number is NaN or infinite")                            \
         X(ZERO_QUATERNION,   "zero_quaternion",      "a rotation has no length")                               \
         X(BAD_TEXT,          "bad_text",             "a text is not UTF-8, or a key holds a zero byte") \
@@ -50,6 +50,7 @@
         X(EXTENSION,         "extension",            "an extension was left out")                              \
         X(REQUIRED,          "required",             "the file requires an extension that nodes do without")   \
         X(NULL_EXTRAS,       "null_extras",          "extras that are null were left out")                     \
+        X(KEPT_EXTRAS,       "kept_extras",          "extras that scened had kept were left out for the file's own") \
         X(UNREACHED,         "unreached",            "nodes belong to no scene that was chosen and were left out:") \
         X(LEFT_OUT,          "left_out",             "a document has no place for these; left out:") \
         X(KEPT_IN_EXTRAS,    "kept_in_extras",       "the property is not what glTF needs and was written into extras")\

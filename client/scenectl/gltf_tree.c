@@ -69,6 +69,7 @@ static enum scn_gltf_fault walk(struct scn_gltf_file *file, uint32_t *stack)
                 const struct scn_gltf_node *node = &file->nodes[index];
                 if (node->depth > depth_max)
                         return scn_gltf_file_refuse(file, SCN_GLTF_DEPTH, index, "");
+                file->out->indices[file->out->ops_count] = index;
                 make_op(file, index, &file->out->ops[file->out->ops_count++]);
                 for (uint32_t k = node->children_count; k > 0; k--) {
                         const uint32_t child = file->children[node->children_first + k - 1];
@@ -87,7 +88,8 @@ enum scn_gltf_fault scn_gltf_tree_make_ops(struct scn_gltf_file *file)
 
         SCN_ASSERT(out->ops == NULL);
         out->ops = scn_alloc_zero(file->nodes_count, sizeof *out->ops);
-        if (stack == NULL || out->ops == NULL)
+        out->indices = scn_alloc_zero(file->nodes_count, sizeof *out->indices);
+        if (stack == NULL || out->ops == NULL || out->indices == NULL)
                 fault = scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
         if (fault == SCN_GLTF_OK)
                 fault = walk(file, stack);

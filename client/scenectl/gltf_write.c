@@ -11,7 +11,6 @@
 #include "protocol/base/uid.h"
 #include "protocol/wire/pack.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,13 +249,20 @@ struct sorted {
         struct scn_slice camera; /* data == NULL: there is none, or it is kept in extras */
         struct scn_slice light;
         struct scn_slice extras;
-        bool has_kept;     /* some property stands in extras.scened */
+        bool has_kept;     /* some property stands in extras.scened.properties */
+        bool has_pairs;    /* and some in .pairs, for its key */
         bool has_rotation; /* and so does the rotation */
 };
 
 static bool is_key(struct scn_slice key, const char *word)
 {
         return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
+}
+
+/* Few readers of JSON take a zero byte in a key, ours not among them. */
+static bool is_odd_key(struct scn_slice key)
+{
+        return memchr(key.data, 0, key.size) != NULL;
 }
 
 /* Whether a property has a place of its own in the file; the place is filled. */
@@ -300,7 +306,8 @@ static struct sorted sort_properties(struct writer *writer, const struct scn_nod
                 const struct scn_property property = scn_document_property(writer->document, node->id, i, NULL);
                 if (property.value.data == NULL || has_place(&sorted, &property))
                         continue;
-                sorted.has_kept = true;
+                sorted.has_kept = sorted.has_kept || !is_odd_key(property.key);
+                sorted.has_pairs = sorted.has_pairs || is_odd_key(property.key);
                 count_wanting(writer, property.key);
                 if (is_key(property.key, "gltf.camera") || is_key(property.key, "gltf.light"))
                         scn_gltf_report_add(writer->report, SCN_GLTF_NOTE_KEPT_IN_EXTRAS, SCN_GLTF_NODE_NONE, 0.0,
@@ -347,26 +354,27 @@ static void put_tagged(struct writer *writer, struct scn_slice value)
         scn_json_put_value(&writer->json, value, SCN_JSON_TAGGED, &nodes);
 }
 
-static void put_kept_properties(struct writer *writer, const struct scn_node_view *node)
+/* Those with odd keys as pairs, or the others as members. */
+static void put_kept_properties(struct writer *writer, const struct scn_node_view *node, bool are_pairs)
 {
         bool has_begun = false;
 
-        put(writer, "{");
+        put(writer, are_pairs ? "[" : "{");
         for (uint32_t i = 0; i < node->property_fields_count && !has_failed(writer); i++) {
                 const struct scn_property property = scn_document_property(writer->document, node->id, i, NULL);
-                if (property.value.data == NULL || has_place(&(struct sorted){.has_kept = false}, &property))
+                if (property.value.data == NULL || is_odd_key(property.key) != are_pairs ||
+                        has_place(&(struct sorted){.has_kept = false}, &property))
                         continue;
                 writer->part = property.key;
-                /* Few readers of JSON take such a key, ours among them. */
-                if (memchr(property.key.data, 0, property.key.size) != NULL)
-                        refuse(writer, SCN_GLTF_BAD_TEXT, "");
                 put_comma(writer, &has_begun);
+                put(writer, are_pairs ? "[" : "");
                 scn_json_put_text(&writer->json, property.key);
-                put(writer, ":");
+                put(writer, are_pairs ? "," : ":");
                 put_tagged(writer, property.value);
+                put(writer, are_pairs ? "]" : "");
                 hand_on(writer, FLUSH_BYTES);
         }
-        put(writer, "}");
+        put(writer, are_pairs ? "]" : "}");
 }
 
 static void put_float_list(struct writer *writer, const float *floats, uint32_t count)
@@ -378,10 +386,16 @@ static void put_float_list(struct writer *writer, const float *floats, uint32_t 
         put(writer, "]");
 }
 
+/* Whether there is anything for extras.scened, but extras themselves. */
+static bool has_section_of(const struct sorted *sorted)
+{
+        return sorted->has_kept || sorted->has_pairs || sorted->has_rotation;
+}
+
 static void put_extras(struct writer *writer, const struct scn_node_view *node, const struct sorted *sorted)
 {
         const bool has_extras = sorted->extras.data != NULL;
-        const bool has_section = sorted->has_kept || sorted->has_rotation;
+        const bool has_section = has_section_of(sorted);
         const bool can_be = has_extras && can_stand(sorted->extras, has_section);
         bool has_begun = false;
 
@@ -406,7 +420,11 @@ static void put_extras(struct writer *writer, const struct scn_node_view *node, 
         }
         if (sorted->has_kept) {
                 put_key(writer, "properties", &has_begun);
-                put_kept_properties(writer, node);
+                put_kept_properties(writer, node, false);
+        }
+        if (sorted->has_pairs) {
+                put_key(writer, "pairs", &has_begun);
+                put_kept_properties(writer, node, true);
         }
         put(writer, "}}");
 }
@@ -457,7 +475,7 @@ static void put_node(struct writer *writer, scn_node_id id, size_t first_child)
                 put_object_number(writer, &writer->lights, sorted.light);
                 put(writer, "}}");
         }
-        if (sorted.extras.data != NULL || sorted.has_kept || sorted.has_rotation) {
+        if (sorted.extras.data != NULL || has_section_of(&sorted)) {
                 put_key(writer, "extras", &has_begun);
                 put_extras(writer, &node, &sorted);
         }
@@ -571,28 +589,6 @@ static void write_all(struct writer *writer)
         if (is_binary)
                 finish_binary(writer);
         note_wanting(writer);
-}
-
-/* In letters of either case. */
-static bool ends_in(const char *path, const char *end)
-{
-        const size_t length = strlen(path);
-        const size_t end_length = strlen(end);
-        bool ends = length >= end_length;
-
-        for (size_t i = 0; i < end_length && ends; i++)
-                ends = tolower((unsigned char)path[length - end_length + i]) == end[i];
-        return ends;
-}
-
-enum scn_gltf_format scn_gltf_format_of(const char *path)
-{
-        return ends_in(path, ".glb") ? SCN_GLTF_BINARY : SCN_GLTF_TEXT;
-}
-
-bool scn_gltf_is_name(const char *path)
-{
-        return ends_in(path, ".glb") || ends_in(path, ".gltf");
 }
 
 enum scn_gltf_fault scn_gltf_write_file(const struct scn_document *document, scn_node_id top, const char *path,

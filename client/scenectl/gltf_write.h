@@ -13,6 +13,7 @@
  *      gltf.extras               extras
  *      all other properties      extras.scened.properties, in the tagged style of json_value.h; references to nodes
  *                                in the file by number, so that an import can give new uids
+ *      keys with a zero byte     extras.scened.pairs, a list [[key, value], ...], for few readers take such a member
  *
  * gltf.mesh and gltf.skin are among these others: the meshes and skins themselves are in the file that was imported,
  * not in the document, nor in what is written; the report tells of how many nodes that is so.
@@ -24,18 +25,9 @@
  * The document's root is written as a node of its own only when it has a transform or properties; its name is the
  * scene's. */
 
+#include "client/scenectl/gltf_name.h"
 #include "client/scenectl/gltf_report.h"
 #include "protocol/scene/document.h"
-
-enum scn_gltf_format {
-        SCN_GLTF_TEXT,
-        SCN_GLTF_BINARY,
-};
-
-/* By the end of its name: ".glb", in any case, is binary. */
-enum scn_gltf_format scn_gltf_format_of(const char *path);
-/* Whether it says that it is glTF: by its end, ".gltf" or ".glb", in any case. */
-bool scn_gltf_is_name(const char *path);
 
 /* Writes `top`, which must be living (asserts), and all beneath it. The file appears under its name whole, or not at
  * all: on a fault a former file of that name is untouched (see file_out.h). The report is init'ed here; its detail

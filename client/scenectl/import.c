@@ -7,7 +7,9 @@
 #include "client/draft.h"
 #include "client/scenectl/assimp_read.h"
 #include "client/scenectl/ctl.h"
+#include "client/scenectl/gltf_name.h"
 #include "client/scenectl/gltf_read.h"
+#include "protocol/base/alloc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +20,11 @@
 struct import {
         struct scn_ctl *ctl;
         struct scn_gltf_report report;
+        const char *path;
         uint32_t nodes_count;
-        bool is_new;     /* the document was made for this */
-        bool is_touched; /* ... and others have edited it since */
+        uint32_t *indices; /* owned; of each op, which node of the file it adds */
+        bool is_new;       /* the document was made for this */
+        bool is_touched;   /* ... and others have edited it since */
 };
 
 /* Uids of a client that never connects. */
@@ -35,13 +39,6 @@ static void draw(void *data, uint8_t *bytes, size_t size)
         }
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-        const size_t length = strlen(path);
-        const size_t end_length = strlen(end);
-        return length >= end_length && strcmp(path + length - end_length, end) == 0;
-}
-
 static bool read_file(struct import *import, const char *path, struct scn_gltf_read_options *options,
         struct scn_gltf_nodes *nodes_out)
 {
@@ -54,7 +51,8 @@ static bool read_file(struct import *import, const char *path, struct scn_gltf_r
         }
         options->random = draw;
         options->random_data = source;
-        const bool is_gltf = ends_with(path, ".gltf") || ends_with(path, ".glb") || !scn_assimp_is_built_in();
+        /* Whatever its name: libassimp knows glTF too, and would go after its meshes. */
+        const bool is_gltf = scn_gltf_is_name(path) || scn_gltf_begins(path) || !scn_assimp_is_built_in();
         const enum scn_gltf_fault fault = is_gltf ? scn_gltf_read_file(path, options, nodes_out, &import->report)
                                                   : scn_assimp_read_file(path, options, nodes_out, &import->report);
         scn_client_destroy(source);
@@ -64,6 +62,18 @@ static bool read_file(struct import *import, const char *path, struct scn_gltf_r
         return fault == SCN_GLTF_OK;
 }
 
+/* Of a node that was not made nobody knows the uid; the file's number for it says more. What is wrong with the place
+ * that was named is no fault of the file's. */
+static void fail_at_node(struct import *import, const struct scn_failure *failure)
+{
+        struct scn_failure told = *failure;
+        if (failure->has_op && failure->op < import->nodes_count && strcmp(failure->code, "no_node") != 0) {
+                (void)snprintf(told.text, sizeof told.text, "%.150s: node %u: %.300s", import->path,
+                        import->indices[failure->op], failure->text);
+        }
+        scn_ctl_fail_nameless(import->ctl, &told);
+}
+
 static void on_imported(struct scn_client *client, const struct scn_result *result, void *data)
 {
         struct import *import = data;
@@ -71,7 +81,7 @@ static void on_imported(struct scn_client *client, const struct scn_result *resu
         (void)client;
         if (result->failure != NULL) {
                 import->is_touched = result->rev > 0;
-                scn_ctl_fail_nameless(ctl, result->failure);
+                fail_at_node(import, result->failure);
                 return;
         }
         if (ctl->is_json) {
@@ -100,6 +110,8 @@ static enum scn_error submit(struct import *import, struct scn_gltf_nodes *nodes
         for (uint32_t i = 0; i < nodes->ops_count && error == SCN_OK; i++) {
                 error = scn_draft_append(draft, &nodes->ops[i]);
         }
+        import->indices = nodes->indices;
+        nodes->indices = NULL;
         scn_gltf_nodes_finish(nodes);
         return error == SCN_OK ? scn_draft_submit(draft, on_imported, import, NULL) : error;
 }
@@ -143,7 +155,7 @@ static void take_away(struct import *import, const char *document)
 
 int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
-        struct import import = {.ctl = ctl};
+        struct import import = {.ctl = ctl, .path = arguments->values[1]};
         struct scn_gltf_read_options options = SCN_GLTF_READ_OPTIONS_DEFAULT;
         struct scn_gltf_nodes nodes;
         struct scn_target under = {.path = "/"};
@@ -175,5 +187,6 @@ int scn_ctl_run_import(struct scn_ctl *ctl, const struct scn_ctl_arguments *argu
                 scn_ctl_close(ctl);
                 take_away(&import, arguments->values[0]);
         }
+        scn_free(import.indices);
         return code;
 }

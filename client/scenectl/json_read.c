@@ -146,6 +146,75 @@ bool scn_json_skim_next(struct scn_json_skim *skim, struct scn_slice *key_out, s
         return true;
 }
 
+/* --- Integers --- */
+
+#define INT64_DIGITS 19
+
+static bool is_digit(uint8_t byte)
+{
+        return byte >= '0' && byte <= '9';
+}
+
+static bool is_odd_integer(const uint8_t *at, size_t size)
+{
+        const bool is_negative = at[0] == '-';
+        const uint8_t *digits = at + is_negative;
+        const size_t count = size - is_negative;
+
+        for (size_t i = 0; i < count; i++) {
+                if (!is_digit(digits[i]))
+                        return false;
+        }
+        if (count == 1)
+                return is_negative && digits[0] == '0';
+        if (count != INT64_DIGITS)
+                return count > INT64_DIGITS;
+        return memcmp(digits, is_negative ? "9223372036854775808" : "9223372036854775807", INT64_DIGITS) > 0;
+}
+
+/* Texts are not told from numbers: a text that looks so costs nothing but time. */
+bool scn_json_has_odd_integer(struct scn_slice text)
+{
+        uint32_t digits = 0;
+
+        for (uint32_t i = 0; i < text.size; i++) {
+                digits = is_digit(text.data[i]) ? digits + 1 : 0;
+                if (digits == INT64_DIGITS)
+                        return true;
+                if (text.data[i] == '-' && i + 1 < text.size && text.data[i + 1] == '0' &&
+                        (i + 2 == text.size || strchr(".eE", text.data[i + 2]) == NULL))
+                        return true;
+        }
+        return false;
+}
+
+enum scn_error scn_json_mend_integers(struct scn_slice text, struct scn_buffer *mended)
+{
+        struct scn_json_skim skim = {.at = text.data, .end = text.data + text.size};
+        const uint8_t *begin = text.data;
+        enum scn_error error = SCN_OK;
+
+        while (skim.at < skim.end && error == SCN_OK) {
+                const uint8_t *number = skim.at;
+                if (*number == '"') {
+                        (void)skip_text(&skim);
+                        continue;
+                }
+                while (skim.at < skim.end && (is_digit(*skim.at) || strchr("+-.eE", *skim.at) != NULL) &&
+                        *skim.at != '\0')
+                        skim.at++;
+                if (skim.at == number) {
+                        skim.at++;
+                } else if (is_odd_integer(number, (size_t)(skim.at - number))) {
+                        error = scn_buffer_append(mended, begin, (size_t)(skim.at - begin));
+                        if (error == SCN_OK)
+                                error = scn_buffer_append(mended, ".0", 2);
+                        begin = skim.at;
+                }
+        }
+        return error == SCN_OK ? scn_buffer_append(mended, begin, (size_t)(skim.end - begin)) : error;
+}
+
 /* --- jansson --- */
 
 /* jansson does not look whether it could keep each character that it read. */

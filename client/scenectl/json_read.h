@@ -10,7 +10,7 @@
  * brackets and quotation marks are looked at. Nothing recurses on what the text says: a skim counts brackets, and
  * refuses more than SCN_JSON_NESTING_MAX before jansson, which does recurse, sees them. */
 
-#include <scn/types.h>
+#include "protocol/base/bytes.h"
 
 #include <jansson.h>
 
@@ -30,6 +30,11 @@ struct scn_json_skim {
 struct scn_json_skim scn_json_skim_from(struct scn_slice text, char opening);
 /* The next element, or member with its key as a JSON string. False at the end and on a fault. */
 bool scn_json_skim_next(struct scn_json_skim *skim, struct scn_slice *key_out, struct scn_slice *value_out);
+
+/* Whether it may hold integers that jansson does not keep: -0, and those that no int64 holds. */
+bool scn_json_has_odd_integer(struct scn_slice text);
+/* Appends the text with such integers, and no others, spelled as floats. SCN_E_NO_MEMORY, SCN_E_TOO_LARGE. */
+SCN_NODISCARD enum scn_error scn_json_mend_integers(struct scn_slice text, struct scn_buffer *mended);
 
 /* What jansson makes of a piece, or NULL; the caller owns the reference. Duplicate keys in an object are refused.
  * `flags` are added to that, e.g. JSON_DECODE_INT_AS_REAL. *is_out_of_memory_out tells a lack of memory from a

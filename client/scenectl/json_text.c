@@ -19,6 +19,10 @@
 /* Digits that every decimal number keeps in a float64: with fewer there is nothing to try. */
 #define DOUBLE_DIGITS_MIN 15
 
+#define UTF8_BYTES_MAX 4
+/* U+FFFD, for what is no character. */
+#define REPLACEMENT "\xef\xbf\xbd"
+
 static void append(struct scn_json *json, const void *bytes, size_t size)
 {
         if (json->error == SCN_OK)
@@ -182,15 +186,11 @@ uint32_t scn_json_control_bytes(const uint8_t *at, size_t left)
         return at[0] == 0xc2 && left > 1 && at[1] < 0xa0 ? 2 : 0;
 }
 
-void scn_json_put_text(struct scn_json *json, struct scn_slice text)
+/* What stands between the quotation marks. */
+static void put_content(struct scn_json *json, struct scn_slice text)
 {
-        SCN_ASSERT(text.data != NULL);
-        if (!scn_utf8_is_valid(text.data, text.size)) {
-                json->error = json->error == SCN_OK ? SCN_E_BAD_UTF8 : json->error;
-                return;
-        }
-        scn_json_put(json, "\"");
         uint32_t begin = 0;
+
         for (uint32_t i = 0; i < text.size; i++) {
                 const uint8_t byte = text.data[i];
                 const uint32_t control = scn_json_control_bytes(text.data + i, text.size - i);
@@ -203,6 +203,43 @@ void scn_json_put_text(struct scn_json *json, struct scn_slice text)
                 begin = i + 1;
         }
         append(json, text.data + begin, text.size - begin);
+}
+
+void scn_json_put_text(struct scn_json *json, struct scn_slice text)
+{
+        SCN_ASSERT(text.data != NULL);
+        if (!scn_utf8_is_valid(text.data, text.size)) {
+                json->error = json->error == SCN_OK ? SCN_E_BAD_UTF8 : json->error;
+                return;
+        }
+        scn_json_put(json, "\"");
+        put_content(json, text);
+        scn_json_put(json, "\"");
+}
+
+/* Bytes of the character that stands here, 0 if none does. */
+static uint32_t character_bytes(const uint8_t *at, size_t left)
+{
+        for (uint32_t size = 1; size <= UTF8_BYTES_MAX && size <= left; size++) {
+                if (scn_utf8_is_valid(at, size))
+                        return size;
+        }
+        return 0;
+}
+
+/* Character by character: few texts need it. */
+static void put_mended(struct scn_json *json, const uint8_t *at, size_t left)
+{
+        scn_json_put(json, "\"");
+        while (left > 0) {
+                const uint32_t size = character_bytes(at, left);
+                if (size > 0)
+                        put_content(json, (struct scn_slice){at, size});
+                else
+                        scn_json_put(json, REPLACEMENT);
+                at += size > 0 ? size : 1;
+                left -= size > 0 ? size : 1;
+        }
         scn_json_put(json, "\"");
 }
 
@@ -210,5 +247,9 @@ void scn_json_put_cstring(struct scn_json *json, const char *text)
 {
         const size_t size = strlen(text);
         SCN_ASSERT(size <= UINT32_MAX);
-        scn_json_put_text(json, (struct scn_slice){(const uint8_t *)text, (uint32_t)size});
+        const struct scn_slice slice = {(const uint8_t *)text, (uint32_t)size};
+        if (scn_utf8_is_valid(slice.data, slice.size))
+                scn_json_put_text(json, slice);
+        else
+                put_mended(json, slice.data, slice.size);
 }

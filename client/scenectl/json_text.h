@@ -34,6 +34,7 @@ void scn_json_put_double(struct scn_json *json, double value);
 uint32_t scn_json_control_bytes(const uint8_t *at, size_t left);
 /* In quotation marks, with what must be escaped escaped, and with it whatever a terminal would obey. */
 void scn_json_put_text(struct scn_json *json, struct scn_slice text);
+/* The same for our own words, and for paths, which may hold any bytes: what is no UTF-8 shows as U+FFFD. */
 void scn_json_put_cstring(struct scn_json *json, const char *text);
 
 #endif

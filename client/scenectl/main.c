@@ -9,6 +9,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,6 +332,7 @@ static void print_version(FILE *stream, struct argp_state *state)
 int main(int argc, char **argv)
 {
         struct scn_ctl ctl;
+        (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk */
         argp_err_exit_status = SCN_CTL_USAGE;
         argp_program_version_hook = print_version;
         scn_ctl_init(&ctl);

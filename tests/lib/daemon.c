@@ -84,7 +84,6 @@ static _Noreturn void become(
         for (int i = STDERR_FILENO + 1; i < 256; i++)
                 (void)close(i);
         (void)umask((mode_t)(options->mask != 0 ? options->mask : 022));
-        (void)signal(SIGXFSZ, SIG_IGN); /* an error is what a full disk gives */
         if (options->file_bytes_max != 0)
                 (void)setrlimit(RLIMIT_FSIZE, &file_limit);
         if (chdir(daemon->folder) == 0 && (options->descriptors_max == 0 || setrlimit(RLIMIT_NOFILE, &limit) == 0))

@@ -194,6 +194,93 @@ SCN_TEST_WITH(import, puts_a_file_under_a_node_or_says_why_not, .timeout = 120)
         tear_down(&stage);
 }
 
+static void put_file(const char *path, const char *text)
+{
+        FILE *file = fopen(path, "we");
+        cr_assert_not_null(file, "%s", path);
+        fputs(text, file);
+        cr_assert_eq(fclose(file), 0);
+}
+
+/* By anybody else's reader it would not be: the only mesh refers to what is not there. */
+SCN_TEST_WITH(import, knows_gltf_by_its_content_and_by_the_end_of_its_name_in_any_case, .timeout = 120)
+{
+        static const char *const names[] = {"scene", "scene.GLTF", "scene.Glb", "scene.txt", "scene.obj"};
+        static const char gltf[] = "\xef\xbb\xbf \r\n\t{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"n\","
+                                   "\"mesh\":0}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":7}}]}]}";
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 32];
+
+        set_up(&stage);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+                (void)snprintf(path, sizeof path, "%s/%s", stage.daemon.folder, names[i]);
+                put_file(path, gltf);
+                expect_part(run(&stage, 0, "import", "isle", path, NULL), "\"nodes\":1,");
+        }
+        /* Damaged, and glTF all the same: by its first word, or by its name alone. */
+        put_file(path, "glTF\2");
+        expect_part(run(&stage, 1, "import", "isle", path, NULL), "\"error\":\"bad_glb\"");
+        (void)snprintf(path, sizeof path, "%s/scene.GLTF", stage.daemon.folder);
+        put_file(path, "o thing\n");
+        expect_part(run(&stage, 1, "import", "isle", path, NULL), "\"error\":\"not_json\"");
+        tear_down(&stage);
+}
+
+/* Of the file's own numbers: the node that the server refuses stands first in the file, and second among the ops. */
+SCN_TEST_WITH(import, says_which_of_the_files_nodes_the_server_refuses, .timeout = 120)
+{
+        enum {
+                LEVELS = 1023
+        };
+        static char chain[LEVELS * 64];
+        static char deepest[LEVELS * 2 + 1];
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 16];
+        size_t size =
+                (size_t)snprintf(chain, sizeof chain, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"n\"}");
+
+        for (unsigned i = 1; i < LEVELS; i++)
+                size += (size_t)snprintf(
+                        chain + size, sizeof chain - size, ",{\"name\":\"n\",\"children\":[%u]}", i - 1);
+        (void)snprintf(chain + size, sizeof chain - size, "]}");
+        for (unsigned i = 0; i < LEVELS; i++)
+                memcpy(deepest + 2 * (size_t)i, "/n", 3);
+        set_up(&stage);
+        (void)snprintf(path, sizeof path, "%s/a.gltf", stage.daemon.folder);
+        put_file(path, chain);
+        expect_part(run(&stage, 0, "import", "isle", path, NULL), "\"nodes\":1023,");
+        put_file(path,
+                "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"leaf\"},{\"name\":\"top\",\"children\":[0]}]}");
+        expect_part(run(&stage, 1, "import", "isle", path, "--under", deepest, NULL), "{\"error\":\"depth\",\"op\":1,");
+        expect_part(stage.output, "/a.gltf: node 0: the tree would be deeper");
+        expect_part(run(&stage, 0, "info", "isle", NULL), "\"rev\":1,");
+        tear_down(&stage);
+}
+
+/* A path is bytes, and what quotes it may cut it within a character. */
+SCN_TEST_WITH(import, tells_as_json_of_files_whose_names_are_no_utf8, .timeout = 120)
+{
+        struct stage stage;
+        char path[SCN_DAEMON_PATH_BYTES + 272];
+        char wide[256];
+
+        set_up(&stage);
+        (void)snprintf(path, sizeof path, "%s/caf\xe9.gltf", stage.daemon.folder);
+        put_file(path, "{");
+        expect_part(run(&stage, 1, "import", "isle", path, NULL), "{\"error\":\"not_json\",");
+        expect_part(stage.output, "caf\xef\xbf\xbd.gltf: ");
+        expect_part(run(&stage, 0, "export", "isle", path, NULL), "caf\xef\xbf\xbd.gltf\",\"rev\":0,");
+        for (unsigned odd = 0; odd < 2; odd++) {
+                memset(wide, 'x', odd);
+                for (unsigned i = odd; i + 2 < 240; i += 2)
+                        memcpy(wide + i, "\xc3\xa9", 3);
+                (void)snprintf(path, sizeof path, "%s/%s.gltf", stage.daemon.folder, wide);
+                put_file(path, "{");
+                expect_part(run(&stage, 1, "import", "isle", path, NULL), "{\"error\":\"not_json\",");
+        }
+        tear_down(&stage);
+}
+
 /* Only a file that is taken makes one: what is refused leaves not even an empty document. */
 SCN_TEST_WITH(import, makes_the_document_if_it_is_not_there, .timeout = 120)
 {
@@ -282,10 +369,7 @@ SCN_TEST_WITH(import, of_a_matrix_leaves_what_is_beneath_where_it_was_however_of
         char path[SCN_DAEMON_PATH_BYTES + 16];
         set_up(&stage);
         (void)snprintf(path, sizeof path, "%s/m.gltf", stage.daemon.folder);
-        FILE *file = fopen(path, "we");
-        cr_assert_not_null(file);
-        fputs(gltf, file);
-        cr_assert_eq(fclose(file), 0);
+        put_file(path, gltf);
         for (int round = 0; round < 3; round++) {
                 char document[16];
                 float matrix[16];

@@ -104,6 +104,73 @@ SCN_TEST(assimp_read, refuses_what_is_no_scene)
         leave_folder();
 }
 
+/* A node that holds itself, and one that stands under itself: libassimp follows them until its stack ends. */
+SCN_TEST(assimp_read, refuses_what_its_library_goes_down_on_and_reads_on)
+{
+        static const char within_itself[] =
+                "<?xml version=\"1.0\"?><COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" version=\"1.4.1\">"
+                "<library_visual_scenes><visual_scene id=\"s\" name=\"s\"><node id=\"a\" name=\"A\">"
+                "<instance_node url=\"#a\"/></node></visual_scene></library_visual_scenes>"
+                "<scene><instance_visual_scene url=\"#s\"/></scene></COLLADA>";
+        static const char under_itself[] =
+                "; FBX 7.4.0 project file\nFBXHeaderExtension: {\n\tFBXVersion: 7400\n}\n"
+                "Objects: {\n\tModel: 1, \"Model::A\", \"Null\" {\n\t\tVersion: 232\n\t}\n}\n"
+                "Connections: {\n\tC: \"OO\",1,0\n\tC: \"OO\",1,1\n}\n";
+        struct scn_gltf_nodes nodes;
+        struct scn_gltf_report report;
+
+        if (!scn_assimp_is_built_in()) {
+                cr_skip_test("built without libassimp");
+                return;
+        }
+        enter_folder();
+        put_file("a.dae", within_itself);
+        put_file("b.fbx", under_itself);
+        put_file("c.dae", collada);
+        cr_expect_eq(read_it("a.dae", &nodes, &report), SCN_GLTF_NOT_READABLE);
+        cr_expect_not_null(strstr(report.detail, "libassimp"), "%s", report.detail);
+        cr_expect_null(nodes.ops);
+        cr_expect_eq(read_it("b.fbx", &nodes, &report), SCN_GLTF_NOT_READABLE);
+        cr_expect_not_null(strstr(report.detail, "libassimp"), "%s", report.detail);
+        cr_expect_eq(read_it("c.dae", &nodes, &report), SCN_GLTF_OK, "%s", report.detail);
+        cr_expect_eq(nodes.ops_count, 4);
+        scn_gltf_nodes_finish(&nodes);
+        leave_folder();
+}
+
+/* The process that reads is still writing when the first node is refused. */
+SCN_TEST(assimp_read, stops_at_the_first_node_that_it_refuses)
+{
+        struct scn_gltf_read_options options = gltf_options();
+        struct scn_gltf_nodes nodes;
+        struct scn_gltf_report report;
+        const size_t nodes_count = 20000;
+        const size_t node_bytes = sizeof "<node name=\"n\"/>" - 1;
+
+        if (!scn_assimp_is_built_in()) {
+                cr_skip_test("built without libassimp");
+                return;
+        }
+        char *text = malloc(sizeof collada + nodes_count * node_bytes);
+        const char *place = strstr(collada, "<node id=\"boat\"");
+        size_t size = (size_t)(place - collada);
+        memcpy(text, collada, size);
+        for (size_t i = 0; i < nodes_count; i++, size += node_bytes)
+                memcpy(text + size, "<node name=\"n\"/>", node_bytes);
+        memcpy(text + size, place, strlen(place) + 1);
+        enter_folder();
+        put_file("a.dae", text);
+        options.limits.name_bytes_max = 0;
+        cr_expect_eq(scn_assimp_read_file(path_of("a.dae"), &options, &nodes, &report), SCN_GLTF_NAME_TOO_LONG);
+        cr_expect_null(nodes.ops);
+        options.limits.name_bytes_max = 100;
+        options.limits.nodes_max = 3;
+        cr_expect_eq(scn_assimp_read_file(path_of("a.dae"), &options, &nodes, &report), SCN_GLTF_TOO_MANY_NODES);
+        cr_expect_null(nodes.ops);
+        leave_folder();
+        free(text);
+}
+
 /* How often a file is opened while the object that names it is read. */
 static unsigned count_openings(const char *watched, const char *named)
 {

@@ -71,6 +71,40 @@ SCN_TEST(gltf_read, refuses_bad_indices)
                 NODES("{\"extras\":{\"scened\":{\"properties\":{\"to\":{\"$node\":1}}}}}"), SCN_GLTF_BAD_VALUE, 0);
 }
 
+SCN_TEST(gltf_read, says_which_entry_of_a_list_is_at_fault)
+{
+        static const struct {
+                const char *text;
+                enum scn_gltf_fault fault;
+                const char *part;
+        } rows[] = {
+                {FILE_WITH("\"cameras\":[{},[]]"), SCN_GLTF_BAD_KIND, ": camera 1 is not an object"},
+                {FILE_WITH("\"cameras\":[{},{\"extras\":[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}]"), SCN_GLTF_VALUE_TOO_DEEP,
+                        ": camera 1"},
+                {FILE_WITH("\"meshes\":[{},{},7]"), SCN_GLTF_BAD_KIND, ": mesh 2 is not an object"},
+                {FILE_WITH("\"skins\":[null]"), SCN_GLTF_BAD_KIND, ": skin 0 is not an object"},
+                {FILE_WITH("\"extensions\":[]"), SCN_GLTF_BAD_KIND, ": extensions is not an object"},
+                {FILE_WITH("\"extensions\":{\"KHR_lights_punctual\":1}"), SCN_GLTF_BAD_KIND,
+                        ": KHR_lights_punctual is not an object"},
+                {FILE_WITH("\"extensions\":{\"KHR_lights_punctual\":{\"lights\":[1]}}"), SCN_GLTF_BAD_KIND,
+                        ": light 0 is not an object"},
+                {FILE_WITH("\"extensionsRequired\":\"A\""), SCN_GLTF_BAD_KIND, ": extensionsRequired "},
+                {FILE_WITH("\"extensionsRequired\":[\"A\",1]"), SCN_GLTF_BAD_KIND, ": extensionsRequired "},
+                {NODES("{\"extensions\":{\"KHR_lights_punctual\":1}}"), SCN_GLTF_BAD_KIND,
+                        "node 0: a member is not of the kind that glTF says: KHR_lights_punctual is not an object"},
+                {NODES("{\"children\":[1e300]}"), SCN_GLTF_BAD_INDEX, ": child 1e+300, where there are 1"},
+        };
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                struct scn_gltf_report report;
+                char message[SCN_GLTF_MESSAGE_BYTES];
+                cr_expect_eq(gltf_refused(rows[i].text, &report), rows[i].fault, "%s: %s", rows[i].text,
+                        scn_gltf_fault_word(report.fault));
+                scn_gltf_report_describe(&report, message);
+                cr_expect_not_null(strstr(message, rows[i].part), "%s: %s", rows[i].text, message);
+        }
+}
+
 /* --- Hostile and broken text --- */
 
 SCN_TEST(gltf_read, refuses_what_is_not_gltf_2)
@@ -116,6 +150,7 @@ SCN_TEST(gltf_read, refuses_numbers_that_no_float_holds)
         gltf_refused_as(NODES("{\"scale\":[-3.5e38,1,1]}"), SCN_GLTF_RANGE, 0);
         gltf_refused_as(NODES("{\"translation\":[1e400,0,0]}"), SCN_GLTF_RANGE, 0);
         gltf_refused_as(NODES("{\"rotation\":[0,0,0,0]}"), SCN_GLTF_ZERO_QUATERNION, 0);
+        gltf_refused_as(NODES("{\"extras\":[1e400]}"), SCN_GLTF_RANGE, 0);
 }
 
 SCN_TEST(gltf_read, refuses_brackets_nested_without_end)
@@ -174,6 +209,12 @@ SCN_TEST(gltf_read, refuses_what_exceeds_the_documents_limits)
                 {NODES("{\"extras\":{\"scened\":{\"properties\":{\"a\":1,\"b\":1,\"c\":1}}}}"),
                         SCN_GLTF_TOO_MANY_PROPS},
                 {NODES("{\"extras\":{\"scened\":{\"properties\":{\"a\":{\"$what\":1}}}}}"), SCN_GLTF_BAD_VALUE},
+                {NODES("{\"extras\":{\"scened\":{\"pairs\":[[1,2]]}}}"), SCN_GLTF_BAD_VALUE},
+                {NODES("{\"extras\":{\"scened\":{\"pairs\":[[\"a\"]]}}}"), SCN_GLTF_BAD_VALUE},
+                {NODES("{\"extras\":{\"scened\":{\"pairs\":[\"a\"]}}}"), SCN_GLTF_BAD_VALUE},
+                {NODES("{\"extras\":{\"scened\":{\"pairs\":[[\"\",1]]}}}"), SCN_GLTF_KEY_TOO_LONG},
+                {NODES("{\"extras\":{\"scened\":{\"pairs\":[[\"a\",1],[\"b\",1],[\"c\",1]]}}}"),
+                        SCN_GLTF_TOO_MANY_PROPS},
         };
 
         options.limits.nodes_max = 4;

@@ -79,6 +79,51 @@ SCN_TEST(gltf_read, knows_the_sign_of_a_zero_that_is_spelled_as_an_integer)
         scn_gltf_nodes_finish(&nodes);
 }
 
+/* An integer that jansson cannot keep is a float, and its neighbours stay what they are. */
+SCN_TEST(gltf_read, takes_integers_of_any_size_and_minus_zero_in_extras)
+{
+        static const struct {
+                const char *extras;
+                const char *wanted;
+        } rows[] = {
+                {"[18446744073709551616,7,-7]", "[1.8446744073709552e+19,7,-7]"},
+                {"[9223372036854775807,-9223372036854775808]",
+                        "[{\"$int\":\"9223372036854775807\"},{\"$int\":\"-9223372036854775808\"}]"},
+                {"[9223372036854775808,-9223372036854775809,1]", "[9.223372036854776e+18,-9.223372036854776e+18,1]"},
+                {"[-0,0,-0.0,1]", "[-0.0,0,-0.0,1]"},
+                {"-0", "-0.0"},
+                {"{\"-0\":\"-0,\\\"99999999999999999999\",\"a\":-0,\"b\":5}",
+                        "{\"-0\":\"-0,\\\"99999999999999999999\",\"a\":-0.0,\"b\":5}"},
+                {"[0.12345678901234567890,1e-05,-0e0,100000000000000000000]", "[0.12345678901234568,1e-05,-0.0,1e+20]"},
+        };
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                char text[256];
+                struct scn_gltf_report report;
+                (void)snprintf(text, sizeof text, NODES("{\"name\":\"n\",\"extras\":%s}"), rows[i].extras);
+                struct scn_gltf_nodes nodes = gltf_read(text, &report);
+                cr_expect_str_eq(gltf_json(gltf_property(gltf_find(&nodes, "n"), "gltf.extras")), rows[i].wanted);
+                scn_gltf_nodes_finish(&nodes);
+        }
+        gltf_refused_as(NODES("{\"extras\":[-01,9223372036854775808]}"), SCN_GLTF_NOT_JSON, 0);
+        gltf_refused_as(NODES("{\"extras\":{\"a\\u0000b\":1}}"), SCN_GLTF_BAD_TEXT, 0);
+}
+
+/* Somebody has put extras into a file beside what scened had kept there. */
+SCN_TEST(gltf_read, lets_a_files_own_extras_go_before_those_that_scened_kept)
+{
+        struct scn_gltf_report report;
+        struct scn_gltf_nodes nodes = gltf_read(NODES("{\"name\":\"n\",\"extras\":{\"own\":1,\"scened\":{\"extras\":"
+                                                      "{\"kept\":1},\"properties\":{\"a\":2}}}}"),
+                &report);
+        const struct scn_op *op = gltf_find(&nodes, "n");
+
+        cr_expect_str_eq(gltf_json(gltf_property(op, "gltf.extras")), "{\"own\":1}");
+        cr_expect_str_eq(gltf_json(gltf_property(op, "a")), "2");
+        cr_expect_eq(report.counts[SCN_GLTF_NOTE_KEPT_EXTRAS], 1);
+        scn_gltf_nodes_finish(&nodes);
+}
+
 SCN_TEST(gltf_read, takes_integers_that_no_int64_holds)
 {
         struct scn_gltf_report report;

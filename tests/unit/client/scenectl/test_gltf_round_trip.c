@@ -50,6 +50,32 @@ SCN_TEST(gltf_write, gives_back_extras_of_any_kind)
         }
 }
 
+SCN_TEST(gltf_write, gives_back_properties_whose_keys_hold_a_zero_byte)
+{
+        static const struct scn_slice keys[] = {{(const uint8_t *)"a\0b", 3}, {(const uint8_t *)"\0", 1},
+                {(const uint8_t *)"a\0c", 3}, {(const uint8_t *)"a", 1}, {(const uint8_t *)"$map", 4}};
+
+        /* Alone, with more of them, and beside others. */
+        for (size_t count = 1; count <= sizeof keys / sizeof *keys; count++) {
+                struct scn_document *document = scene_create();
+                const scn_node_id id = scene_new(document, 1, 10, "n");
+                for (size_t i = 0; i < count; i++) {
+                        struct scn_op op = scene_set(id, "", scene_integer((uint8_t)i));
+                        op.key = keys[i];
+                        (void)scene_do(document, op);
+                }
+                if (count > 2)
+                        gltf_set(document, id, "gltf.extras", "{\"own\":1}");
+                gltf_enter_folder("a.gltf");
+                (void)gltf_written(document);
+                struct scn_document *copy = gltf_read_back();
+                cr_expect(gltf_is_same(document, copy), "%zu keys became %s", count, gltf_content);
+                gltf_leave_folder();
+                scn_document_destroy(copy);
+                scn_document_destroy(document);
+        }
+}
+
 SCN_TEST(gltf_write, gives_back_any_scene_to_the_bit)
 {
         struct scn_random random = scn_random_from_seed(scn_test_seed(11));

@@ -134,6 +134,26 @@ SCN_TEST(json_text, refuses_what_json_cannot_say)
         cr_expect_eq(json.error, SCN_E_BAD_UTF8);
 }
 
+SCN_TEST(json_text, shows_what_is_no_utf8_in_a_path_as_such)
+{
+        static const struct {
+                const char *path;
+                const char *wanted;
+        } rows[] = {
+                {"caf\xe9.gltf", "\"caf\xef\xbf\xbd.gltf\""},
+                {"\xc3", "\"\xef\xbf\xbd\""},
+                {"\xc3\xa9\xc3", "\"\xc3\xa9\xef\xbf\xbd\""},
+                {"\xf0\x9f\x98\"\n\xf0\x9f\x98\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\\\"\\n\xf0\x9f\x98\x80\""},
+                {"\xff\xc2\x9b[", "\"\xef\xbf\xbd\\u009b[\""},
+        };
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                struct scn_json json = fresh();
+                scn_json_put_cstring(&json, rows[i].path);
+                cr_expect_str_eq(written(&json), rows[i].wanted);
+        }
+}
+
 SCN_TEST(json_text, is_the_same_under_any_locale)
 {
         locale_enter_odd();
