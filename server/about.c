@@ -395,8 +395,6 @@ const char *scn_about_edit(struct scn_said *said, const struct scn_edit *edit, e
                 put_lost(said, edit, refusal);
         } else if (error == SCN_E_FUTURE && edit->has_base) {
                 put_number(said, "base", edit->base);
-        } else if (error == SCN_E_BAD_OP && edit->is_strict && !edit->has_base) {
-                put(said, "strict without base: ");
         } else if (refusal != NULL && refusal->key.data != NULL) {
                 put_named(said, "property", refusal->key);
         } else if (refusal != NULL && refusal->field < SCN_FIELD_COUNT) {

@@ -110,7 +110,11 @@ static enum scn_error check(struct scn_slice at)
                 (void)scn_unpack_text(&unpacker, UINT32_MAX);
                 return unpacker.error;
         }
-        return at.data == NULL || scn_at_revision(at) != SCN_ABSENT ? SCN_OK : SCN_E_BAD_MESSAGE;
+        if (at.data == NULL) {
+                return SCN_OK;
+        }
+        (void)scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
+        return unpacker.error == SCN_OK && !scn_unpack_is_done(&unpacker) ? SCN_E_BAD_MESSAGE : unpacker.error;
 }
 
 enum scn_error scn_at_check(const struct scn_message *message, char text_out[SCN_AT_TEXT_BYTES])
@@ -139,7 +143,7 @@ enum scn_error scn_at_check(const struct scn_message *message, char text_out[SCN
                 }
                 if (error != SCN_OK) {
                         (void)snprintf(text_out, SCN_AT_TEXT_BYTES, "%s: %s", fields[i].name,
-                                error == SCN_E_BAD_UTF8 ? scn_error_text(error) : "no revision, time or tag");
+                                error != SCN_E_BAD_MESSAGE ? scn_error_text(error) : "no revision, time or tag");
                 }
         }
         return error;

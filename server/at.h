@@ -11,8 +11,8 @@
 
 #define SCN_AT_TEXT_BYTES 64
 
-/* Whether what a request says of revisions can be read: SCN_OK, SCN_E_BAD_MESSAGE or SCN_E_BAD_UTF8, and then a text
- * that names the field. */
+/* Whether what a request says of revisions can be read: SCN_OK, or SCN_E_BAD_MESSAGE, SCN_E_BAD_UTF8, SCN_E_RANGE,
+ * SCN_E_NOT_INTEGER, and then a text that names the field. */
 SCN_NODISCARD enum scn_error scn_at_check(const struct scn_message *message, char text_out[SCN_AT_TEXT_BYTES]);
 
 /* On a worker. SCN_E_BAD_MESSAGE: neither integer nor text; SCN_E_BAD_UTF8, SCN_E_BAD_TIME, SCN_E_NO_TAG, those of

@@ -424,7 +424,7 @@ SCN_TEST(about, what_reads_as_no_revision_is_named_by_its_field)
                 const char *text;
         } wrong[] = {
                 {"\x91\xc3", "no revision, time or tag"},
-                {"\xff", "no revision, time or tag"},
+                {"\xff", "a number is outside the range of its field"},
                 {"\xa1\xff", "the text is not valid UTF-8"},
         };
         char wanted[100];

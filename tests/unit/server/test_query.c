@@ -175,7 +175,7 @@ static uint64_t bytes_of_worlds(struct peer *peer, struct scn_slice ref, uint32_
                         cr_assert_eq(bytes, 0, "refused in the middle");
                         cr_expect(scene_is_text(message.as.failed.code, "too_large"));
                         cr_expect(scene_is_text(message.as.failed.text,
-                                          "it is larger than its limit, world_bytes_max = 67108864"),
+                                          "world.nodes: it is larger than its limit, world_bytes_max = 67108864"),
                                 "%.*s", (int)message.as.failed.text.size, (const char *)message.as.failed.text.data);
                         return 0;
                 }
