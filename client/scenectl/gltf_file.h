@@ -108,6 +108,14 @@ SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_pack(struct scn_gltf_file *file,
 /* The same for what file->packed holds. */
 SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_keep_packed(
         struct scn_gltf_file *file, uint32_t node, const char *what, struct scn_slice *value_out);
+/* How many elements an array has; absent: none. Walks it, and so finds out whether it is one. */
+SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_count(
+        struct scn_gltf_file *file, struct scn_slice array, uint32_t *count_out);
+/* Whether an object begins here; if not, it is refused. `what` names it. */
+SCN_NODISCARD bool scn_gltf_file_is_object(struct scn_gltf_file *file, struct scn_slice text, const char *what);
+/* Refuses what a skim has found wrong. */
+SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_check_skim(
+        struct scn_gltf_file *file, const struct scn_json_skim *skim);
 /* A whole number below `count`. */
 SCN_NODISCARD enum scn_gltf_fault scn_gltf_file_index(struct scn_gltf_file *file, const json_t *number, uint32_t count,
         uint32_t node, const char *what, uint32_t *index_out);

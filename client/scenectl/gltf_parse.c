@@ -170,7 +170,7 @@ static const struct member_name member_names[] = {SCN_GLTF_MEMBER_LIST(MEMBER_NA
 #undef MEMBER_NAME
 SCN_STATIC_ASSERT(sizeof member_names / sizeof *member_names == SCN_GLTF_MEMBER_COUNT, "a word for each member");
 
-static enum scn_gltf_fault check_skim(struct scn_gltf_file *file, const struct scn_json_skim *skim)
+enum scn_gltf_fault scn_gltf_file_check_skim(struct scn_gltf_file *file, const struct scn_json_skim *skim)
 {
         if (skim->fault == NULL)
                 return SCN_GLTF_OK;
@@ -208,7 +208,7 @@ static enum scn_gltf_fault find_members(struct scn_gltf_file *file)
 
         while (fault == SCN_GLTF_OK && scn_json_skim_next(&skim, &key, &value))
                 fault = note_member(file, key, value);
-        return fault != SCN_GLTF_OK ? fault : check_skim(file, &skim);
+        return fault != SCN_GLTF_OK ? fault : scn_gltf_file_check_skim(file, &skim);
 }
 
 static enum scn_gltf_fault check_asset(struct scn_gltf_file *file)
@@ -233,8 +233,7 @@ static enum scn_gltf_fault check_asset(struct scn_gltf_file *file)
         return fault;
 }
 
-/* How many elements an array has; absent: none. Walks it, and so finds out whether it is one. */
-static enum scn_gltf_fault count_elements(struct scn_gltf_file *file, struct scn_slice array, uint32_t *count_out)
+enum scn_gltf_fault scn_gltf_file_count(struct scn_gltf_file *file, struct scn_slice array, uint32_t *count_out)
 {
         struct scn_slice unused;
 
@@ -248,7 +247,7 @@ static enum scn_gltf_fault count_elements(struct scn_gltf_file *file, struct scn
         struct scn_json_skim skim = scn_json_skim_from(array, '[');
         while (scn_json_skim_next(&skim, &unused, &unused))
                 (*count_out)++;
-        return check_skim(file, &skim);
+        return scn_gltf_file_check_skim(file, &skim);
 }
 
 static enum scn_gltf_fault note_left_out(struct scn_gltf_file *file)
@@ -259,7 +258,7 @@ static enum scn_gltf_fault note_left_out(struct scn_gltf_file *file)
                 uint32_t count = 0;
                 if (!name->is_left_out)
                         continue;
-                enum scn_gltf_fault fault = count_elements(file, file->members[i], &count);
+                enum scn_gltf_fault fault = scn_gltf_file_count(file, file->members[i], &count);
                 if (fault != SCN_GLTF_OK)
                         return fault;
                 if (count > 0)
@@ -300,8 +299,7 @@ static enum scn_gltf_fault note_required(struct scn_gltf_file *file)
 typedef enum scn_gltf_fault (*keep_fn)(
         struct scn_gltf_file *file, struct scn_slice text, const char *what, struct scn_slice *item_out);
 
-/* Whether an object begins here; otherwise refused. */
-static bool is_object(struct scn_gltf_file *file, struct scn_slice text, const char *what)
+bool scn_gltf_file_is_object(struct scn_gltf_file *file, struct scn_slice text, const char *what)
 {
         char detail[SCN_GLTF_DETAIL_BYTES];
 
@@ -319,7 +317,7 @@ static enum scn_gltf_fault keep_object(
 {
         static const char *const parts[] = {"perspective", "orthographic", "spot"};
 
-        if (!is_object(file, text, what))
+        if (!scn_gltf_file_is_object(file, text, what))
                 return file->report->fault;
         json_t *object = scn_gltf_file_load(file, text, SCN_GLTF_NODE_NONE);
         if (object == NULL)
@@ -342,11 +340,11 @@ static enum scn_gltf_fault keep_name(
         struct scn_slice value;
 
         *item_out = (struct scn_slice){NULL, 0};
-        if (!is_object(file, text, what))
+        if (!scn_gltf_file_is_object(file, text, what))
                 return file->report->fault;
         struct scn_json_skim skim = scn_json_skim_from(text, '{');
         while (scn_json_skim_next(&skim, &key, &value)) {
-                if (key.size != 6 || memcmp(key.data, "\"name\"", 6) != 0)
+                if (!scn_json_is_key(key, "name"))
                         continue;
                 json_t *name = scn_gltf_file_load(file, value, SCN_GLTF_NODE_NONE);
                 if (name == NULL)
@@ -359,7 +357,7 @@ static enum scn_gltf_fault keep_name(
                 if (is_text && item_out->data == NULL)
                         return scn_gltf_file_refuse(file, SCN_GLTF_NO_MEMORY, SCN_GLTF_NODE_NONE, "");
         }
-        return check_skim(file, &skim);
+        return scn_gltf_file_check_skim(file, &skim);
 }
 
 static enum scn_gltf_fault read_list(
@@ -368,7 +366,7 @@ static enum scn_gltf_fault read_list(
         char what[SCN_GLTF_DETAIL_BYTES];
         struct scn_slice element;
         uint32_t count;
-        enum scn_gltf_fault fault = count_elements(file, array, &count);
+        enum scn_gltf_fault fault = scn_gltf_file_count(file, array, &count);
 
         if (fault != SCN_GLTF_OK || count == 0)
                 return fault;
@@ -385,7 +383,7 @@ static enum scn_gltf_fault read_list(
 
 /* The lights stand in extensions.KHR_lights_punctual.lights. */
 static enum scn_gltf_fault find_member(struct scn_gltf_file *file, struct scn_slice object, const char *what,
-        const char *quoted, struct scn_slice *value_out)
+        const char *word, struct scn_slice *value_out)
 {
         struct scn_slice key;
         struct scn_slice value;
@@ -393,25 +391,25 @@ static enum scn_gltf_fault find_member(struct scn_gltf_file *file, struct scn_sl
         *value_out = (struct scn_slice){NULL, 0};
         if (object.data == NULL)
                 return SCN_GLTF_OK;
-        if (!is_object(file, object, what))
+        if (!scn_gltf_file_is_object(file, object, what))
                 return file->report->fault;
         struct scn_json_skim skim = scn_json_skim_from(object, '{');
         while (scn_json_skim_next(&skim, &key, &value)) {
-                if (key.size == strlen(quoted) && memcmp(key.data, quoted, key.size) == 0)
+                if (scn_json_is_key(key, word))
                         *value_out = value;
         }
-        return check_skim(file, &skim);
+        return scn_gltf_file_check_skim(file, &skim);
 }
 
 static enum scn_gltf_fault read_lights(struct scn_gltf_file *file)
 {
         struct scn_slice extension;
         struct scn_slice lights;
-        enum scn_gltf_fault fault = find_member(
-                file, file->members[SCN_GLTF_MEMBER_EXTENSIONS], "extensions", "\"" SCN_GLTF_LIGHTS "\"", &extension);
+        enum scn_gltf_fault fault =
+                find_member(file, file->members[SCN_GLTF_MEMBER_EXTENSIONS], "extensions", SCN_GLTF_LIGHTS, &extension);
 
         if (fault == SCN_GLTF_OK)
-                fault = find_member(file, extension, SCN_GLTF_LIGHTS, "\"lights\"", &lights);
+                fault = find_member(file, extension, SCN_GLTF_LIGHTS, "lights", &lights);
         return fault != SCN_GLTF_OK ? fault : read_list(file, lights, "light", keep_object, &file->lights);
 }
 
@@ -443,7 +441,7 @@ static enum scn_gltf_fault read_nodes(struct scn_gltf_file *file)
         const struct scn_slice array = file->members[SCN_GLTF_MEMBER_NODES];
         struct scn_slice element;
         uint32_t count;
-        enum scn_gltf_fault fault = count_elements(file, array, &count);
+        enum scn_gltf_fault fault = scn_gltf_file_count(file, array, &count);
 
         if (fault != SCN_GLTF_OK || count == 0)
                 return fault;
@@ -501,12 +499,16 @@ static enum scn_gltf_fault read_scene(struct scn_gltf_file *file, struct scenes 
         const json_t *list = json_object_get(scene, "nodes");
         const bool is_chosen = !scenes->is_found && (scenes->now == scenes->chosen || has_chosen_name(file, scene));
 
-        if (!json_is_object(scene) || (list != NULL && !json_is_array(list)))
-                return scn_gltf_file_refuse(file, SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE, "a scene");
+        char what[32];
+        if (!json_is_object(scene) || (list != NULL && !json_is_array(list))) {
+                (void)snprintf(what, sizeof what, "scene %u", scenes->now);
+                return scn_gltf_file_refuse(file, SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE, what);
+        }
+        (void)snprintf(what, sizeof what, "scene %u's node", scenes->now);
         for (size_t i = 0; i < json_array_size(list); i++) {
                 uint32_t node;
                 enum scn_gltf_fault fault = scn_gltf_file_index(
-                        file, json_array_get(list, i), file->nodes_count, SCN_GLTF_NODE_NONE, "a scene's node", &node);
+                        file, json_array_get(list, i), file->nodes_count, SCN_GLTF_NODE_NONE, what, &node);
                 if (fault != SCN_GLTF_OK)
                         return fault;
                 if (scenes->seen[node] == scenes->now + 1)
@@ -542,7 +544,7 @@ static enum scn_gltf_fault read_scenes(struct scn_gltf_file *file)
 {
         struct scenes scenes = {0};
         uint32_t count;
-        enum scn_gltf_fault fault = count_elements(file, file->members[SCN_GLTF_MEMBER_SCENES], &count);
+        enum scn_gltf_fault fault = scn_gltf_file_count(file, file->members[SCN_GLTF_MEMBER_SCENES], &count);
 
         if (fault == SCN_GLTF_OK)
                 fault = choose_scene(file, count, &scenes.chosen);

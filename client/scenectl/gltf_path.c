@@ -46,6 +46,7 @@ bool scn_gltf_path_leaves_folder(const char *uri)
         size_t depth = 0;
         char segment[3]; /* its first characters: enough to know "." and ".." */
         size_t size = 0;
+        uri += strspn(uri, " ");
         if (has_scheme(uri)) {
                 return strncmp(uri, "data:", 5) != 0;
         }
@@ -72,20 +73,15 @@ bool scn_gltf_path_leaves_folder(const char *uri)
         return false;
 }
 
-/* The value of the member "uri", as it stands in the text; data NULL: there is none. */
-static struct scn_slice find_uri(struct scn_slice object)
+/* What is no character of any URI, and what some readers pass over at its beginning. */
+static bool has_control(const json_t *uri)
 {
-        static const char quoted[] = "\"uri\"";
-        struct scn_slice found = {NULL, 0};
-        struct scn_slice key;
-        struct scn_slice value;
-        struct scn_json_skim skim = scn_json_skim_from(object, '{');
-        while (scn_json_skim_next(&skim, &key, &value)) {
-                if (key.size == sizeof quoted - 1 && memcmp(key.data, quoted, key.size) == 0) {
-                        found = value;
+        for (size_t i = 0; i < json_string_length(uri); i++) {
+                if (iscntrl((unsigned char)json_string_value(uri)[i])) {
+                        return true;
                 }
         }
-        return found;
+        return false;
 }
 
 static enum scn_gltf_fault check_uri(
@@ -105,6 +101,9 @@ static enum scn_gltf_fault check_uri(
         file->piece = text;
         if (!json_is_string(uri)) {
                 fault = scn_gltf_file_refuse(file, SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE, "uri");
+        } else if (has_control(uri)) {
+                (void)snprintf(detail, sizeof detail, "uri of %s %u", what, index);
+                fault = scn_gltf_file_refuse(file, SCN_GLTF_BAD_TEXT, SCN_GLTF_NODE_NONE, detail);
         } else if (scn_gltf_path_leaves_folder(json_string_value(uri))) {
                 (void)snprintf(detail, sizeof detail, "%s %u: %.60s", what, index, json_string_value(uri));
                 fault = scn_gltf_file_refuse(file, SCN_GLTF_PATH_OUTSIDE, SCN_GLTF_NODE_NONE, detail);
@@ -113,17 +112,36 @@ static enum scn_gltf_fault check_uri(
         return fault;
 }
 
+/* Each of them, if there are several: which of them counts, readers do not agree on. */
+static enum scn_gltf_fault check_object(
+        struct scn_gltf_file *file, struct scn_slice object, const char *what, uint32_t index)
+{
+        struct scn_slice key;
+        struct scn_slice value;
+        enum scn_gltf_fault fault = SCN_GLTF_OK;
+        char name[32];
+        (void)snprintf(name, sizeof name, "%.16s %u", what, index);
+        if (!scn_gltf_file_is_object(file, object, name)) {
+                return file->report->fault;
+        }
+        struct scn_json_skim skim = scn_json_skim_from(object, '{');
+        while (fault == SCN_GLTF_OK && scn_json_skim_next(&skim, &key, &value)) {
+                fault = scn_json_is_key(key, "uri") ? check_uri(file, value, what, index) : SCN_GLTF_OK;
+        }
+        return fault != SCN_GLTF_OK ? fault : scn_gltf_file_check_skim(file, &skim);
+}
+
 enum scn_gltf_fault scn_gltf_path_check(struct scn_gltf_file *file, enum scn_gltf_member member, const char *what)
 {
         struct scn_slice element;
-        enum scn_gltf_fault fault = SCN_GLTF_OK;
-        if (file->members[member].data == NULL) {
-                return SCN_GLTF_OK;
+        uint32_t count;
+        enum scn_gltf_fault fault = scn_gltf_file_count(file, file->members[member], &count);
+        if (fault != SCN_GLTF_OK || count == 0) {
+                return fault;
         }
         struct scn_json_skim skim = scn_json_skim_from(file->members[member], '[');
         for (uint32_t i = 0; fault == SCN_GLTF_OK && scn_json_skim_next(&skim, &element, &element); i++) {
-                const struct scn_slice uri = find_uri(element);
-                fault = uri.data == NULL ? SCN_GLTF_OK : check_uri(file, uri, what, i);
+                fault = check_object(file, element, what, i);
         }
         return fault;
 }

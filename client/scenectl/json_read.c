@@ -5,6 +5,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
 
+#include <ctype.h>
 #include <locale.h>
 #include <string.h>
 
@@ -144,6 +145,39 @@ bool scn_json_skim_next(struct scn_json_skim *skim, struct scn_slice *key_out, s
                 return false;
         *value_out = slice_to(skim, begin);
         return true;
+}
+
+/* --- Keys --- */
+
+/* Takes the character that \uXXXX stands for; -1: it is no such escape. */
+static int take_escape(const uint8_t **at, const uint8_t *end)
+{
+        const uint8_t *digits = *at + 2;
+        int code = 0;
+
+        if (end - *at < 6 || (*at)[1] != 'u')
+                return -1;
+        for (int i = 0; i < 4; i++) {
+                const int lower = tolower(digits[i]);
+                if (!isxdigit(digits[i]))
+                        return -1;
+                code = 16 * code + (lower >= 'a' ? lower - 'a' + 10 : lower - '0');
+        }
+        *at += 6;
+        return code;
+}
+
+bool scn_json_is_key(struct scn_slice key, const char *word)
+{
+        SCN_ASSERT(key.size >= 2);
+        const uint8_t *at = key.data + 1;
+        const uint8_t *end = key.data + key.size - 1;
+
+        for (; *word != '\0'; word++) {
+                if (at == end || (*at == '\\' ? take_escape(&at, end) : *at++) != (uint8_t)*word)
+                        return false;
+        }
+        return at == end;
 }
 
 /* --- Integers --- */

@@ -31,6 +31,9 @@ struct scn_json_skim scn_json_skim_from(struct scn_slice text, char opening);
 /* The next element, or member with its key as a JSON string. False at the end and on a fault. */
 bool scn_json_skim_next(struct scn_json_skim *skim, struct scn_slice *key_out, struct scn_slice *value_out);
 
+/* Whether a key, with its quotation marks, is this word, which is ASCII; a key may be spelled with escapes. */
+bool scn_json_is_key(struct scn_slice key, const char *word);
+
 /* Whether it may hold integers that jansson does not keep: -0, and those that no int64 holds. */
 bool scn_json_has_odd_integer(struct scn_slice text);
 /* Appends the text with such integers, and no others, spelled as floats. SCN_E_NO_MEMORY, SCN_E_TOO_LARGE. */

@@ -82,6 +82,10 @@ SCN_TEST(gltf_read, says_which_entry_of_a_list_is_at_fault)
                 {FILE_WITH("\"cameras\":[{},{\"extras\":[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}]"), SCN_GLTF_VALUE_TOO_DEEP,
                         ": camera 1"},
                 {FILE_WITH("\"meshes\":[{},{},7]"), SCN_GLTF_BAD_KIND, ": mesh 2 is not an object"},
+                {FILE_WITH("\"images\":[{},1]"), SCN_GLTF_BAD_KIND, ": image 1 is not an object"},
+                {FILE_WITH("\"scenes\":[{},{\"nodes\":1}]"), SCN_GLTF_BAD_KIND, ": scene 1"},
+                {FILE_WITH("\"scenes\":[{},{\"nodes\":[5]}]"), SCN_GLTF_BAD_INDEX,
+                        ": scene 1's node 5, where there are 0"},
                 {FILE_WITH("\"skins\":[null]"), SCN_GLTF_BAD_KIND, ": skin 0 is not an object"},
                 {FILE_WITH("\"extensions\":[]"), SCN_GLTF_BAD_KIND, ": extensions is not an object"},
                 {FILE_WITH("\"extensions\":{\"KHR_lights_punctual\":1}"), SCN_GLTF_BAD_KIND,
@@ -250,7 +254,7 @@ SCN_TEST(gltf_read, refuses_paths_that_leave_the_files_folder_and_says_which)
 {
         static const char *const outside[] = {"../a.bin", "a/../../b", "/etc/passwd", "a/./../../b", "..", "%2e%2e/a",
                 "..%2fa", "%2Fetc/passwd", "..\\\\a", "\\\\\\\\host\\\\share", "C:/a.bin", "file:///etc/passwd",
-                "http://host/a.bin", "a/..\\u002f../b"};
+                "http://host/a.bin", "a/..\\u002f../b", " /a", "  http://host/a"};
         static const char *const inside[] = {"a.bin", "a/b.bin", "a/../b", "./a", "a/..", "...", "..a/b", "a//../b",
                 "data:;base64,AAAA", "dat\\u0061:,x", "a?/../../b", "a#../../b", "%zz/../b", "", "1:2"};
         struct scn_gltf_report report;
@@ -272,6 +276,25 @@ SCN_TEST(gltf_read, refuses_paths_that_leave_the_files_folder_and_says_which)
         scn_gltf_report_describe(&report, message);
         cr_expect_str_eq(message, "line 3: a path leads out of the file's folder: image 1: a/../../b.png");
         gltf_refused_as(FILE_WITH("\"buffers\":[{\"uri\":7}],\"nodes\":[{}]"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+        /* However the key is spelled, and however many there are. */
+        static const char *const hidden[] = {"\"\\u0075ri\":\"/a\"", "\"u\\u0072\\u0069\":\"/a\"",
+                "\"uri\":\"/a\",\"uri\":\"a\"", "\"uri\":\"a\",\"ur\\u0069\":\"/a\""};
+        for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+                (void)snprintf(text, sizeof text, FILE_WITH("\"images\":[{%s}]"), hidden[i]);
+                gltf_refused_as(text, SCN_GLTF_PATH_OUTSIDE, SCN_GLTF_NODE_NONE);
+        }
+        static const char *const plain[] = {"\"u\\u0072\":\"/a\"", "\"\\uri\":\"/a\"", "\"uri\\u0000\":\"/a\"",
+                "\"\\u00\":\"/a\"", "\"ur\\u0069\\\"\":\"/a\"", "\"\":\"/a\""};
+        for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+                (void)snprintf(text, sizeof text, FILE_WITH("\"images\":[{%s}]"), plain[i]);
+                struct scn_gltf_nodes nodes = gltf_read(text, &report);
+                scn_gltf_nodes_finish(&nodes);
+        }
+        gltf_refused_as(
+                FILE_WITH("\"buffers\":[{\"uri\":\"a\\u0000/../../b\"}]"), SCN_GLTF_BAD_TEXT, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(FILE_WITH("\"buffers\":[{\"uri\":\"\\thttp:a\"}]"), SCN_GLTF_BAD_TEXT, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(FILE_WITH("\"buffers\":{}"), SCN_GLTF_BAD_KIND, SCN_GLTF_NODE_NONE);
+        gltf_refused_as(FILE_WITH("\"images\":[{\"uri\":\"a\" 1}]"), SCN_GLTF_NOT_JSON, SCN_GLTF_NODE_NONE);
 }
 
 /* B67: accessors that lie in every way. Nobody here looks at them. */
