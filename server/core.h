@@ -83,6 +83,7 @@ struct scn_queued {
         struct scn_queued *next;
         uint32_t size;
         bool waits_for_turn; /* an edit, not read yet; or an undo, redo or restore */
+        bool waits_for_loan; /* was found to take long when the room could not be lent: not looked at until it can */
         uint8_t payload[];
 };
 
@@ -419,7 +420,7 @@ void scn_session_use_number(struct scn_session *session, uint64_t number);
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text);
 /* Works off what can be worked off now. */
 void scn_session_pump(struct scn_session *session);
-/* What is at the head of the inbox and waits for the turn, most likely an edit; or NULL. */
+/* What is at the head of the inbox and is the turn's to take; or NULL. */
 const struct scn_queued *scn_session_edit(const struct scn_session *session);
 void scn_session_pop(struct scn_session *session);
 /* Takes the edit at the head out of the inbox and keeps it as a part of a larger one. */

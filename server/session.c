@@ -426,6 +426,7 @@ static bool enqueue(struct scn_session *session, struct scn_slice payload)
         queued->next = NULL;
         queued->size = payload.size;
         queued->waits_for_turn = false;
+        queued->waits_for_loan = false;
         memcpy(queued->payload, payload.data, payload.size);
         *(session->inbox_last != NULL ? &session->inbox_last->next : &session->inbox_first) = queued;
         session->inbox_last = queued;
@@ -698,9 +699,9 @@ void scn_session_pump(struct scn_session *session)
         end_if_done(session);
 }
 
-/* Edits wait at the head of the inbox, so what stands there while nothing is asked is one, or waits like one. */
 const struct scn_queued *scn_session_edit(const struct scn_session *session)
 {
         const bool is_waiting = session->is_asking || session->is_resting;
-        return session->state == SCN_SESSION_OPEN && !is_waiting ? session->inbox_first : NULL;
+        const struct scn_queued *head = session->inbox_first;
+        return session->state == SCN_SESSION_OPEN && !is_waiting && head != NULL && head->waits_for_turn ? head : NULL;
 }

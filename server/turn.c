@@ -152,6 +152,7 @@ static enum step attempt_long(const struct scn_attempt *attempt)
         struct scn_room *room = attempt->batch->room;
         struct lent *lent = scn_room_can_lend(room) ? scn_alloc(sizeof *lent) : NULL;
         if (lent == NULL) {
+                attempt->session->inbox_first->waits_for_loan = true;
                 return STEP_WAITS;
         }
         lent->loan = (struct scn_loan){.work = work_lent, .back = back_lent};
@@ -164,7 +165,7 @@ static enum step attempt_long(const struct scn_attempt *attempt)
 
 static enum step attempt(struct scn_attempt *attempt)
 {
-        if (scn_attempt_is_long(attempt)) {
+        if (attempt->session->inbox_first->waits_for_loan || scn_attempt_is_long(attempt)) {
                 return attempt_long(attempt);
         }
         if (attempt->kind == SCN_ATTEMPT_EDIT) {
@@ -249,15 +250,14 @@ static enum step take_edit(struct scn_batch *batch, struct scn_session *session)
         struct scn_message message;
         struct scn_message_fault message_fault;
         bool is_repeat;
+        if (queued->waits_for_loan && !scn_room_can_lend(batch->room)) {
+                return STEP_WAITS;
+        }
         const enum scn_error decoded = scn_message_decode(payload, SCN_RECEIVER_SERVER, &message, &message_fault);
         if (decoded != SCN_OK) {
                 scn_session_answer_fault(session, decoded, &message_fault);
                 go_on(session);
                 return STEP_TAKEN;
-        }
-        if (message.kind != SCN_MESSAGE_edit && message.kind != SCN_MESSAGE_undo && message.kind != SCN_MESSAGE_redo &&
-                message.kind != SCN_MESSAGE_restore) {
-                return STEP_WAITS; /* a view, which waits for the publish point */
         }
         const uint64_t number = message.as.edit.number; /* the first field of all */
         const enum scn_error error = check_number(session, number, &is_repeat);
@@ -299,8 +299,9 @@ static enum step take_edit(struct scn_batch *batch, struct scn_session *session)
                 .taken = {.session = session, .number = number, .group = SCN_ABSENT, .hash = hash},
         };
         if (message.kind == SCN_MESSAGE_edit) {
-                batch->bytes_taken += payload.size;
-                return attempt(&taken);
+                const enum step step = attempt(&taken);
+                batch->bytes_taken += step == STEP_TAKEN ? payload.size : 0;
+                return step;
         }
         taken.kind = message.kind == SCN_MESSAGE_restore ? SCN_ATTEMPT_RESTORE : SCN_ATTEMPT_UNDO;
         return taken.kind == SCN_ATTEMPT_RESTORE ? take_restore(&taken) : take_undo(&taken);

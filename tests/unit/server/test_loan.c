@@ -4,6 +4,7 @@
 /* What takes long with a document is done by a worker that its room is lent to: what goes on meanwhile, and what waits.
  */
 
+#include "server/batch.h"
 #include "server/core.h"
 #include "tests/lib/live.h"
 #include "tests/lib/scene.h"
@@ -417,6 +418,38 @@ SCN_TEST(loan, is_one_of_a_few_and_the_next_room_waits_for_one_of_them_to_end)
         cr_assert_eq(stand.hub.server->loans_count, SCN_LOANS_MAX);
         for (uint32_t i = 0; i <= SCN_LOANS_MAX; i++) {
                 cr_assert_eq(peer_expect(&peers[i], SCN_MESSAGE_applied).as.applied.rev, 1);
+                peer_close(&peers[i]);
+        }
+        end(&stand);
+}
+
+SCN_TEST(loan, that_cannot_be_made_yet_has_what_it_is_for_looked_at_once_while_others_go_on)
+{
+        static struct stand stand;
+        struct peer peers[SCN_LOANS_MAX];
+        begin(&stand);
+        for (uint32_t i = 0; i < SCN_LOANS_MAX; i++) {
+                const char name[] = {'r', (char)('0' + i), '\0'};
+                peer_open(&peers[i], &stand.hub, 10 + i, "many", name);
+        }
+        for (uint32_t i = 0; i < SCN_LOANS_MAX; i++) {
+                add_nodes(&peers[i], 1, 50, SCN_LONG_NODES);
+                cr_assert(is_lent(&stand, &peers[i]));
+        }
+        add_nodes(&stand.ann, 1, 50, SCN_LONG_NODES);
+        for (uint32_t i = 0; i < 3; i++) {
+                const struct scn_op op = scene_rename(1, "ben");
+                peer_edit(&stand.ben, &op, 1);
+        }
+        cr_assert_not(is_lent(&stand, &stand.ann));
+        const struct scn_batch *batch = room_of(&stand.ann)->batch;
+        cr_assert_not_null(batch);
+        cr_assert_eq(batch->entries_count, 3, "all of Ben's came into one turn");
+        cr_assert_lt(batch->bytes_taken, 3 * 100, "only they count for it");
+        cr_assert_eq(batch->ops.count, 1, "and were the last that were read");
+        cr_assert_eq(peer_expect(&stand.ann, SCN_MESSAGE_applied).as.applied.rev, 2);
+        cr_assert_eq(nodes_of(&stand.ann), SCN_LONG_NODES + 1);
+        for (uint32_t i = 0; i < SCN_LOANS_MAX; i++) {
                 peer_close(&peers[i]);
         }
         end(&stand);
