@@ -28,8 +28,8 @@ void serve_begin_with(struct serve *serve, const char *program)
 
 void serve_start(struct serve *serve)
 {
-        static const char *const arguments[] = {
-                "--listen", "127.0.0.1:0", "--listen", "unix:socket", "--data", "data", NULL};
+        const char *const arguments[] = {"--listen", "127.0.0.1:0", "--listen", "unix:socket", "--data", "data",
+                serve->fold_days != NULL ? "--fold-days" : NULL, serve->fold_days, NULL};
         (void)truncate(serve->daemon.log_path, 0);
         scn_daemon_start(
                 &serve->daemon, &(struct scn_daemon_options){.program = serve->program, .arguments = arguments});

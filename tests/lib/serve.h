@@ -18,6 +18,7 @@ enum serve_listener {
 struct serve {
         struct scn_daemon daemon;
         const char *program;
+        const char *fold_days; /* --fold-days from the next start on; NULL: not said */
         uint16_t port;
         char socket[SERVE_ADDRESS_BYTES]; /* path of the Unix socket */
 };

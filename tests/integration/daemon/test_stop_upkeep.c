@@ -2,7 +2,8 @@
  * Copyright 2026 the scened authors */
 #define _GNU_SOURCE /* usleep under -std=c11 */
 
-/* The real daemon is told to stop while a checkpoint is half written, on a disk that is slow (CASES B71). */
+/* The real daemon is told to stop while a checkpoint is half written, or history half folded, on a disk that is slow
+ * (CASES B71). */
 
 #include "tests/lib/caller.h"
 #include "tests/lib/scene.h"
@@ -18,6 +19,8 @@
 #define VALUES 20u
 #define VALUE_BYTES 60000u
 #define STOP_MS 10000u
+#define GESTURES 50u
+#define EDITS 80u /* of a gesture: together more than a checkpoint and three windows of folding */
 
 static int64_t ask(const struct serve *serve, const char *sql)
 {
@@ -45,6 +48,78 @@ static void write_values(struct caller *caller)
         scn_buffer_finish(&value);
 }
 
+static void drag(struct caller *caller)
+{
+        uint64_t number = 0;
+        for (uint32_t gesture = 1; gesture <= GESTURES; gesture++) {
+                caller->group = gesture;
+                for (uint32_t i = 0; i < EDITS; i++) {
+                        const struct scn_op op = scene_translate(1, (float)gesture, (float)i, 1);
+                        caller_edit(caller, ++number, &op, 1);
+                }
+                (void)caller_await(caller, number);
+        }
+}
+
+/* Until no more than so many transactions are left of what can be folded. */
+static void wait_for_fold(const struct serve *serve, int64_t left)
+{
+        const uint64_t until_ms = scn_daemon_now_ms() + 60000;
+        while (ask(serve, "SELECT count(*) FROM transactions WHERE rev <= 3072") > left) {
+                cr_assert_lt(scn_daemon_now_ms(), until_ms, "nothing is folded");
+                (void)usleep(1000);
+        }
+}
+
+/* All that was edited is there, and the history leads to it. */
+static void expect_all(const struct serve *serve, uint64_t edits, const struct scn_digest *digest)
+{
+        struct caller caller;
+        caller_begin(&caller, serve_connect(serve, SERVE_UNIX), 1, "ann");
+        cr_expect_eq(caller_open(&caller, "isle"), edits);
+        const struct scn_digest after = caller_digest(&caller);
+        cr_expect(after.low == digest->low && after.high == digest->high);
+        caller_ask(&caller, SCN_MESSAGE_verify, 4);
+        (void)caller_expect(&caller, SCN_MESSAGE_answer);
+        caller_end(&caller);
+}
+
+SCN_TEST_WITH(stop, in_the_middle_of_a_fold_loses_nothing_and_ends_in_time, .timeout = 240)
+{
+        struct serve serve;
+        struct caller caller;
+        serve_begin_with(&serve, "scened_faulty");
+        caller_begin(&caller, serve_connect(&serve, SERVE_UNIX), 1, "ann");
+        (void)caller_open(&caller, "isle");
+        drag(&caller);
+        const struct scn_digest digest = caller_digest(&caller);
+        caller_end(&caller);
+        cr_assert_eq(scn_daemon_stop(&serve.daemon), 0);
+        cr_assert_eq(ask(&serve, "SELECT count(*) FROM transactions"), GESTURES * EDITS);
+        /* Now it is old enough, and each window takes a while. */
+        serve_set_fault(&serve, "slow 300");
+        serve.fold_days = "0.00003";
+        serve_start(&serve);
+        caller_begin(&caller, serve_connect(&serve, SERVE_UNIX), 1, "ann");
+        (void)caller_open(&caller, "isle");
+        wait_for_fold(&serve, 3072 - 1000);
+        const uint64_t began_ms = scn_daemon_now_ms();
+        cr_expect_eq(scn_daemon_stop(&serve.daemon), 0);
+        cr_expect_lt(scn_daemon_now_ms() - began_ms, STOP_MS);
+        caller_end(&caller);
+        cr_expect_gt(
+                ask(&serve, "SELECT count(*) FROM transactions WHERE rev <= 3072"), 1000, "it had all been folded");
+        serve_set_fault(&serve, NULL);
+        serve_start(&serve);
+        expect_all(&serve, (uint64_t)GESTURES * EDITS, &digest);
+        caller_begin(&caller, serve_connect(&serve, SERVE_UNIX), 1, "ann");
+        (void)caller_open(&caller, "isle");
+        wait_for_fold(&serve, 100);
+        caller_end(&caller);
+        expect_all(&serve, (uint64_t)GESTURES * EDITS, &digest);
+        serve_finish(&serve);
+}
+
 SCN_TEST_WITH(stop, in_the_middle_of_a_checkpoint_loses_nothing_and_ends_in_time, .timeout = 120)
 {
         struct serve serve;
@@ -54,6 +129,7 @@ SCN_TEST_WITH(stop, in_the_middle_of_a_checkpoint_loses_nothing_and_ends_in_time
         (void)caller_open(&caller, "isle");
         serve_set_fault(&serve, "slow 200");
         write_values(&caller);
+        const struct scn_digest digest = caller_digest(&caller);
         const uint64_t until_ms = scn_daemon_now_ms() + 30000;
         while (ask(&serve,
                        "SELECT count(*) FROM checkpoint_parts WHERE checkpoint NOT IN "
@@ -61,7 +137,6 @@ SCN_TEST_WITH(stop, in_the_middle_of_a_checkpoint_loses_nothing_and_ends_in_time
                 cr_assert_lt(scn_daemon_now_ms(), until_ms, "no checkpoint is made");
                 (void)usleep(1000);
         }
-        const struct scn_digest digest = caller_digest(&caller);
         const int64_t checkpoints = ask(&serve, "SELECT count(*) FROM checkpoints");
         const uint64_t began_ms = scn_daemon_now_ms();
         cr_expect_eq(scn_daemon_stop(&serve.daemon), 0);
@@ -70,12 +145,6 @@ SCN_TEST_WITH(stop, in_the_middle_of_a_checkpoint_loses_nothing_and_ends_in_time
         cr_expect_eq(ask(&serve, "SELECT count(*) FROM checkpoints"), checkpoints, "it was not in the middle of it");
         serve_set_fault(&serve, NULL);
         serve_start(&serve);
-        caller_begin(&caller, serve_connect(&serve, SERVE_UNIX), 1, "ann");
-        cr_expect_geq(caller_open(&caller, "isle"), VALUES);
-        const struct scn_digest after = caller_digest(&caller);
-        cr_expect(after.low == digest.low && after.high == digest.high);
-        caller_ask(&caller, SCN_MESSAGE_verify, 4);
-        (void)caller_expect(&caller, SCN_MESSAGE_answer);
-        caller_end(&caller);
+        expect_all(&serve, VALUES, &digest);
         serve_finish(&serve);
 }
