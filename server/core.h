@@ -474,6 +474,10 @@ bool scn_query_is_long(const struct scn_session *session, const struct scn_messa
 /* Has a worker answer it, as soon as the room is settled. False: it waits at the head of the inbox, for the room or for
  * the answer. */
 bool scn_query_lend(struct scn_session *session, const struct scn_message *message);
+/* --- handle_manage.c: workers answer. False: must wait at the head of the inbox --- */
+bool scn_handle_documents(struct scn_session *session, const struct scn_message_documents *message);
+void scn_handle_manage(struct scn_session *session, const struct scn_message_manage *message);
+
 /* --- handle_query.c --- */
 void scn_handle_world(struct scn_session *session, const struct scn_message_world *message);
 void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message);
