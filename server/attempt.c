@@ -211,7 +211,8 @@ static void refuse_unread(const struct scn_attempt *attempt)
         const struct scn_ops_fault *fault = &attempt->fault;
         const struct scn_refusal refusal = {.op = fault->op, .field = fault->field};
         char text[128];
-        if (fault->entry == NULL || fault->field < SCN_FIELD_COUNT || attempt->error == SCN_E_NO_MEMORY) {
+        const bool is_of_field = fault->field < SCN_FIELD_COUNT && fault->reason == NULL;
+        if (fault->entry == NULL || is_of_field || attempt->error == SCN_E_NO_MEMORY) {
                 scn_batch_add_refused(attempt->batch, &attempt->taken, attempt->error, &refusal);
                 return;
         }

@@ -404,6 +404,8 @@ void scn_session_fail_limit(struct scn_session *session, uint64_t request, enum 
         const char *limit, uint64_t allowed);
 /* The same where what a field of the request holds is the error: names it ("lock.nodes"). */
 void scn_session_fail_field(struct scn_session *session, uint64_t request, enum scn_error error, const char *field);
+/* The same for a list of nodes that could not be read. */
+void scn_session_fail_nodes(struct scn_session *session, uint64_t request, enum scn_error error, const char *field);
 /* The same for a message that was handled before. */
 void scn_session_fail_about(struct scn_session *session, const struct scn_message *message, uint64_t request,
         enum scn_error error, const char *text);

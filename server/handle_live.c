@@ -236,7 +236,7 @@ static void fail_nodes(struct scn_session *session, uint64_t request, const char
 {
         struct scn_said said;
         if (named->is_unread) {
-                scn_session_fail_field(session, request, error, field);
+                scn_session_fail_nodes(session, request, error, field);
                 return;
         }
         scn_session_fail_said(session, request, error,

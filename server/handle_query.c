@@ -102,7 +102,7 @@ void scn_answers_send(struct scn_answers *answers, struct scn_session *session, 
                 return;
         }
         if (answers->error != SCN_OK && text == NULL && answers->field != NULL) {
-                scn_session_fail_field(session, answers->request, answers->error, answers->field);
+                scn_session_fail_nodes(session, answers->request, answers->error, answers->field);
                 return;
         }
         if (answers->error != SCN_OK) {

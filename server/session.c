@@ -295,6 +295,15 @@ void scn_session_fail_field(struct scn_session *session, uint64_t request, enum 
         scn_session_fail(session, request, error, text);
 }
 
+void scn_session_fail_nodes(struct scn_session *session, uint64_t request, enum scn_error error, const char *field)
+{
+        char text[160];
+        (void)snprintf(text, sizeof text, "%s: %s", field,
+                error == SCN_E_BAD_MESSAGE ? "wants an array of nodes, each an id, a uid or a path"
+                                           : scn_error_text(error));
+        scn_session_fail(session, request, error, text);
+}
+
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text)
 {
         if (session->state != SCN_SESSION_ENDED) {

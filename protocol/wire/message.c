@@ -284,6 +284,17 @@ static void note_request(const struct scn_message *message, const struct row *ro
 
 static const char ends_early[] = "it ends too early";
 
+/* What a field takes, for whoever has sent something of another kind. */
+static const char *const wants[] = {
+        [KIND_UINT] = "wants an integer from 0 to 2^53 - 1",
+        [KIND_BOOL] = "wants true or false",
+        [KIND_UID] = "wants a uid, a bin of 16 bytes",
+        [KIND_TEXT] = "wants text, a str",
+        [KIND_BIN] = "wants a bin",
+        [KIND_REF] = "wants a node: an id, a uid or a path",
+        [KIND_RAW] = "wants one object",
+};
+
 static enum scn_error decode_fields(struct scn_unpacker *unpacker, uint32_t count, const struct row *row,
         struct scn_message *message, struct scn_message_fault *fault)
 {
@@ -298,7 +309,9 @@ static enum scn_error decode_fields(struct scn_unpacker *unpacker, uint32_t coun
                         decode_field(unpacker, message, field);
                 }
                 if (unpacker->error != SCN_OK) {
-                        fault->reason = unpacker->is_short ? ends_early : NULL;
+                        fault->reason = unpacker->is_short             ? ends_early
+                                : unpacker->error == SCN_E_BAD_MESSAGE ? wants[field->kind]
+                                                                       : NULL;
                         return unpacker->error;
                 }
                 /* A uid of zeros is none. */

@@ -8,32 +8,39 @@
 #include "protocol/base/uid.h"
 #include "protocol/wire/message.h"
 
-/* Keys of an op's map, in their order, and what they are called. */
+/* Keys of an op's map, in their order, what they are called, and what they take. */
 #define OP_KEYS(X)                                                                                                     \
-        X(OP, "op")                                                                                                    \
-        X(NODE, "node")                                                                                                \
-        X(PARENT, "parent")                                                                                            \
-        X(INDEX, "index")                                                                                              \
-        X(AFTER, "after")                                                                                              \
-        X(UID, "uid")                                                                                                  \
-        X(NAME, "name")                                                                                                \
-        X(T, "t")                                                                                                      \
-        X(R, "r")                                                                                                      \
-        X(S, "s")                                                                                                      \
-        X(PROPS, "props")                                                                                              \
-        X(KEY, "key")                                                                                                  \
-        X(VALUE, "value")                                                                                              \
-        X(KEEP, "keep")                                                                                                \
-        X(LOSSY, "lossy")
+        X(OP, "op", "wants an integer")                                                                                \
+        X(NODE, "node", "wants a node: an id, a uid or a path")                                                        \
+        X(PARENT, "parent", "wants a node: an id, a uid or a path")                                                    \
+        X(INDEX, "index", "wants an integer")                                                                          \
+        X(AFTER, "after", "wants a node: an id, a uid or a path")                                                      \
+        X(UID, "uid", "wants a uid, a bin of 16 bytes")                                                                \
+        X(NAME, "name", "wants text, a str, or nil")                                                                   \
+        X(T, "t", "wants an array of 3 numbers")                                                                       \
+        X(R, "r", "wants an array of 4 numbers")                                                                       \
+        X(S, "s", "wants an array of 3 numbers")                                                                       \
+        X(PROPS, "props", "wants a map with keys of text")                                                             \
+        X(KEY, "key", "wants text, a str")                                                                             \
+        X(VALUE, "value", "wants one object")                                                                          \
+        X(KEEP, "keep", "wants an integer")                                                                            \
+        X(LOSSY, "lossy", "wants true or false")
 
 enum op_key {
-#define X(key, name) KEY_##key,
+#define X(key, name, wants) KEY_##key,
         OP_KEYS(X)
 #undef X
 };
 
 static const char *const key_names[] = {
-#define X(key, name) [KEY_##key] = name,
+#define X(key, name, wants) [KEY_##key] = name,
+        OP_KEYS(X)
+#undef X
+};
+
+/* For whoever has sent something of another kind. */
+static const char *const key_wants[] = {
+#define X(key, name, wants) [KEY_##key] = wants,
         OP_KEYS(X)
 #undef X
 };
@@ -191,6 +198,16 @@ static const char *range_of(uint64_t key)
 }
 SCN_STATIC_ASSERT(SCN_OP_COUNT == 6, "as range_of() says");
 
+/* NULL: the error's own text says it. */
+static const char *reason_of(const struct scn_unpacker *unpacker, uint64_t key)
+{
+        const bool is_of_kind = unpacker->error == SCN_E_BAD_OP || unpacker->error == SCN_E_BAD_MESSAGE;
+        if (unpacker->error == SCN_E_RANGE) {
+                return range_of(key);
+        }
+        return is_of_kind && !unpacker->is_short && key < KEY_COUNT ? key_wants[key] : NULL;
+}
+
 /* What an op cannot do without. */
 static void check_needs(struct scn_unpacker *unpacker, const struct scn_op *op, struct scn_ops_fault *fault)
 {
@@ -239,7 +256,9 @@ static void decode_op(
                 }
                 seen |= bit;
                 decode_entry(unpacker, ops, op, key, fault);
-                fault->reason = unpacker->error == SCN_E_RANGE ? range_of(key) : fault->reason;
+                if (unpacker->error != SCN_OK && fault->reason == NULL) {
+                        fault->reason = reason_of(unpacker, key);
+                }
         }
         if (unpacker->error == SCN_OK) {
                 fault->entry = NULL;

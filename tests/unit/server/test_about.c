@@ -169,9 +169,9 @@ SCN_TEST(about, an_edit_that_cannot_be_read_names_the_entry_of_its_op)
                 {"\x91\x83\x00\x00\x02\xa1/\x03\xff", 9, "index: from 0 to 4294967295"},
                 {"\x91\x81\x00\x00", 4, "parent: an add needs one"},
                 {"\x91\x82\x00\x05\x01\xa1/", 7, "key: a set needs one"},
-                {"\x91\x83\x00\x05\x01\xa1/\x0b\x07", 9, "key: the op is malformed"},
-                {"\x91\x82\x00\x01\x01\xc3", 6, "node: the op is malformed"},
-                {"\x91\x83\x00\x03\x01\xa1/\x08\xa0", 9, "rotation: the op is malformed"},
+                {"\x91\x83\x00\x05\x01\xa1/\x0b\x07", 9, "key: wants text, a str"},
+                {"\x91\x82\x00\x01\x01\xc3", 6, "node: wants a node: an id, a uid or a path"},
+                {"\x91\x83\x00\x03\x01\xa1/\x08\xa0", 9, "r: wants an array of 4 numbers"},
                 {"\x91\x07", 2, "ops: this op is not a map"},
                 {"\x07", 1, "ops: not an array"},
         };
@@ -465,7 +465,8 @@ SCN_TEST(about, nodes_that_are_none_are_named_by_their_field_in_the_past_too)
         for (int i = 0; i < 2; i++) {
                 message.as.world.at = i == 0 ? (struct scn_slice){NULL, 0} : asking_at(bytes, "0");
                 peer_send(&ann, &message);
-                peer_expect_text(&ann, SCN_MESSAGE_failed, "world.nodes: the message is malformed");
+                peer_expect_text(
+                        &ann, SCN_MESSAGE_failed, "world.nodes: wants an array of nodes, each an id, a uid or a path");
         }
         peer_close(&ann);
         hub_finish(&hub);

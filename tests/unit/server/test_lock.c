@@ -507,11 +507,14 @@ SCN_TEST(lock, that_is_refused_says_once_what_is_wrong_with_which_node)
         peer_expect_text(&island.ann, SCN_MESSAGE_failed, "node /x: no node has this path");
         /* The second is no reference at all: the first is not to blame. */
         ask_nodes(&island.ann, "\x92\xa5/boat\xc3", 8);
-        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "lock.nodes: the message is malformed");
+        peer_expect_text(
+                &island.ann, SCN_MESSAGE_failed, "lock.nodes: wants an array of nodes, each an id, a uid or a path");
         ask_nodes(&island.ann, "\x03", 1);
-        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "lock.nodes: the message is malformed");
+        peer_expect_text(
+                &island.ann, SCN_MESSAGE_failed, "lock.nodes: wants an array of nodes, each an id, a uid or a path");
         give_up_nodes(&island.ann, "\x91\xc3", 2);
-        peer_expect_text(&island.ann, SCN_MESSAGE_failed, "unlock.nodes: the message is malformed");
+        peer_expect_text(
+                &island.ann, SCN_MESSAGE_failed, "unlock.nodes: wants an array of nodes, each an id, a uid or a path");
         give_up_nodes(&island.ann, "\x91\xff", 2);
         peer_expect_text(&island.ann, SCN_MESSAGE_failed, "unlock.nodes: a number is outside the range of its field");
         finish(&island);

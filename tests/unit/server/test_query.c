@@ -421,8 +421,8 @@ SCN_TEST(query, of_worlds_that_cannot_be_read_says_so_of_its_nodes)
                 uint32_t size;
                 const char *text;
         } cases[] = {
-                {"\xc3", 1, "world.nodes: the message is malformed"},
-                {"\x92\x01\xc3", 3, "world.nodes: the message is malformed"},
+                {"\xc3", 1, "world.nodes: wants an array of nodes, each an id, a uid or a path"},
+                {"\x92\x01\xc3", 3, "world.nodes: wants an array of nodes, each an id, a uid or a path"},
                 {"\x91\xff", 2, "world.nodes: a number is outside the range of its field"},
         };
         struct hub hub;
