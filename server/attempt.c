@@ -64,9 +64,7 @@ static bool removes_much(const struct scn_document *document, const struct scn_o
                         scn_document_find_within(document, &ops[i].node, &left, &top) != SCN_OK) {
                         continue;
                 }
-                for (scn_node_id id = top; id != 0 && left > 0; id = scn_document_walk(document, top, id)) {
-                        left--;
-                }
+                left -= scn_document_count_below(document, top, (uint32_t)left);
         }
         return left == 0;
 }

@@ -54,7 +54,7 @@
 #define SCN_SHARE_MS 5u
 #define SCN_TURN_MS 20u
 #define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
-#define SCN_LOANS_MAX 4u        /* rooms lent to workers at a time */
+#define SCN_LOANS_MAX 4u        /* rooms lent to workers at a time, but for what cannot wait: settling */
 #ifndef SCN_LONG_NODES
 /* What takes longer than a few milliseconds with a document: as much of it as this. A worker does it, see loan.c. */
 #define SCN_LONG_NODES 4096u             /* looked at, added, removed */
@@ -99,6 +99,9 @@ struct scn_view {
         bool is_fresh;        /* nothing sent yet, or the horizon has passed the cursor */
         uint32_t interval_ms; /* of its rate; 0: none */
         uint64_t next_ms;     /* not before */
+        /* What it lacks is long to encode: a worker has to, once the room can be lent. */
+        uint64_t waiting_since; /* number of this wish among the room's: the oldest comes first; 0: it has none ... */
+        bool waits_for_whole;   /* ... for the whole, not for what has changed since its cursor */
         /* Volatile channels (live.h): a cursor in the room's count, and the state of the tree it was told in. */
         uint64_t live_cursor;
         uint64_t live_ends; /* what ended up to here it knows: the cursor lags behind while all is told in parts */
@@ -120,10 +123,9 @@ struct scn_view_group {
         struct scn_observer *observer;
         uint64_t calls;               /* of the observer: what its mask leaves out costs it nothing */
         struct scn_encoding snapshot; /* the last one made, for who joins next; no parts: none is kept */
-        /* What is long to encode is asked for, and made by a worker when the room is settled. */
-        bool is_wanted;
-        struct scn_delta_request wanted; /* ... the latest of those that were asked for */
-        struct scn_encoding ready;       /* a delta made so, for those who wait for it; `to` is 0: none */
+        struct scn_encoding ready;    /* a delta that a worker has made, for those who wait for it; `to` is 0: none */
+        bool is_whole_long;           /* found to be, and not made since: it is not counted for each view anew */
+        scn_revision long_from;       /* the same of what has changed since then; 0: of nothing */
         uint64_t snapshot_used_ms;
         size_t whole_bytes; /* of the last one; 0: not known */
 };
@@ -278,7 +280,8 @@ struct scn_room {
         struct scn_batch *spare; /* an empty one with its memory, for the next turn; or NULL */
         struct scn_observable *published;
         struct scn_view_group *groups;
-        bool wants_encoding;                       /* one of the groups does */
+        bool wants_encoding;                       /* one of the views waits for it */
+        uint64_t wishes_ever;                      /* of views */
         bool has_encoded;                          /* that was the last thing done: edits come before the next one */
         uint64_t views_due_ms;                     /* when a view's rate lets it be served next; 0: nothing waits */
         struct scn_live *live;                     /* NULL: there has been nothing volatile yet */
@@ -577,15 +580,17 @@ bool scn_room_cancel_history_upkeep(struct scn_room *room);
 enum scn_error scn_view_start(struct scn_session *session, const struct scn_message_view *message);
 void scn_view_stop(struct scn_session *session, uint64_t number);
 void scn_view_stop_all(struct scn_session *session);
-/* Sends every view of a drained session what it lacks; only while the room is settled. */
+/* Sends the views of a session that is behind what they lack, if it has drained and the room is settled. */
 void scn_view_catch_up(struct scn_session *session);
+void scn_view_catch_up_all(struct scn_room *room);
+struct scn_delta_request scn_view_request(const struct scn_view_group *group, bool is_fresh, scn_revision from);
 /* Sends one view what it lacks, unless that has to wait; only while the room is settled. */
 void scn_view_serve(struct scn_view *view);
 /* Serves views that waited for their time. */
 void scn_view_serve_due(struct scn_room *room);
 /* Snapshots that nobody has joined for a while go; `is_pressed`: all that nobody is being sent. */
 void scn_view_drop_snapshots(struct scn_room *room, bool is_pressed);
-/* Has a worker encode what one of the groups wants, if there is something. True: the room is lent. */
+/* view_loan.c: has a worker encode what the view lacks that has waited for the longest. True: the room is lent. */
 bool scn_view_lend(struct scn_room *room);
 /* At the publish point: tells the groups which channels changed. */
 void scn_view_publish(struct scn_room *room, uint32_t mask);

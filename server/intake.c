@@ -111,12 +111,18 @@ bool scn_intake_has_room(const struct scn_session *session)
                 (session->inbox_first == NULL && !is_incomplete(session));
 }
 
+/* What was completed waits for its turn, or a worker reads it. */
+static bool is_worked_off(const struct scn_session *session)
+{
+        return scn_session_is_lent(session) || (session->state != SCN_SESSION_ENDED && session->inbox_first != NULL);
+}
+
 void scn_intake_tick(struct scn_server *server, uint64_t now_ms)
 {
         struct scn_session *session = server->completing;
         if (session == NULL) {
                 look(server, true);
-        } else if (now_ms - server->completing_since_ms > SCN_INPUT_PATIENCE_MS) {
+        } else if (!is_worked_off(session) && now_ms - server->completing_since_ms > SCN_INPUT_PATIENCE_MS) {
                 scn_session_end(session, SCN_E_BUSY, "others wait for what was not completed in time");
                 scn_session_drop_staged(session);
                 scn_frame_reader_finish(&session->reader);

@@ -24,24 +24,58 @@ static void let_leave(struct scn_room *room)
         }
 }
 
+/* What waits in other rooms because as many were lent as may be. Where that was longest ago comes first. */
+static void serve_others(struct scn_server *server)
+{
+        struct scn_room *next = NULL;
+        for (struct scn_room *room = server->rooms; room != NULL; room = next) {
+                next = room->next;
+                if (room->must_stay) {
+                        continue;
+                }
+                for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                        scn_session_pump(session);
+                }
+                scn_room_turn(room);
+        }
+}
+
 static void done_loan(struct scn_job *job)
 {
         struct scn_loan *loan = (struct scn_loan *)job;
         struct scn_room *room = loan->room;
         struct scn_server *server = room->server;
+        const bool was_full = server->loans_count >= SCN_LOANS_MAX;
         room->loan = NULL;
         room->jobs_count--;
         server->loans_count--;
         loan->back(loan);
         let_leave(room);
-        /* First all that is short, then edits, then what is long again: none keeps the others from their turn. */
+        /* First all that is short, then other rooms, then edits, then what is long again: none keeps the others from
+         * their turn. */
         room->must_stay = true;
         scn_room_go_on(room);
+        if (was_full) {
+                serve_others(server);
+        }
         room->must_stay = false;
         scn_room_turn(room);
         scn_room_go_on(room);
         scn_room_tick(room);
-        scn_server_pump(server); /* somebody in another room may have waited for a loan to end */
+}
+
+static void put_last(struct scn_room *room)
+{
+        struct scn_room **at = &room->server->rooms;
+        while (*at != room) {
+                at = &(*at)->next;
+        }
+        *at = room->next;
+        while (*at != NULL) {
+                at = &(*at)->next;
+        }
+        *at = room;
+        room->next = NULL;
 }
 
 bool scn_room_can_lend(const struct scn_room *room)
@@ -52,9 +86,10 @@ bool scn_room_can_lend(const struct scn_room *room)
 void scn_room_lend(struct scn_room *room, struct scn_loan *loan)
 {
         const struct scn_server_options *options = &room->server->options;
-        SCN_ASSERT(scn_room_can_lend(room));
+        SCN_ASSERT(room->loan == NULL);
         loan->job = (struct scn_job){.run = run_loan, .done = done_loan};
         loan->room = room;
+        put_last(room);
         room->loan = loan;
         room->jobs_count++;
         room->server->loans_count++;

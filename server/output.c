@@ -112,9 +112,7 @@ static void serve_up_to(struct scn_server *server, uint64_t from, uint64_t to, u
                 if (session->number <= from || session->number > to || !scn_session_is_drained(session)) {
                         continue;
                 }
-                if (session->state == SCN_SESSION_OPEN && session->is_behind && scn_room_is_settled(session->room)) {
-                        scn_view_catch_up(session);
-                }
+                scn_view_catch_up(session);
                 scn_session_pump(session);
                 server->starved_at = session->number;
                 if (!server->has_starved && scn_server_now_ms(server) >= until_ms) {

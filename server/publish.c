@@ -196,10 +196,7 @@ void scn_room_go_on(struct scn_room *room)
                         scn_session_end(session, SCN_E_STOPPING, "the server is stopping");
                         continue;
                 }
-                if (session->state == SCN_SESSION_OPEN && session->is_behind && scn_session_is_drained(session) &&
-                        scn_room_is_settled(room)) {
-                        scn_view_catch_up(session);
-                }
+                scn_view_catch_up(session);
                 scn_session_pump(session);
                 has_newcomer = has_newcomer || session->state == SCN_SESSION_OPENING;
                 has_repeat = has_repeat || session->has_repeat;
@@ -244,11 +241,11 @@ static void back_settle(struct scn_loan *loan)
         scn_free(loan);
 }
 
-/* To settle, or take back, what removes or has removed much takes long: a worker does it. False: there is not so much.
- */
+/* To settle, or take back, what removes or has removed much takes long: a worker does it, also where as many rooms are
+ * lent as may be, for this cannot wait. False: there is not so much. */
 static bool settle_long(struct scn_room *room, struct scn_batch *batch)
 {
-        const bool is_long = batch->bytes.size >= SCN_LONG_RECORD_BYTES && scn_room_can_lend(room);
+        const bool is_long = batch->bytes.size >= SCN_LONG_RECORD_BYTES && room->loan == NULL;
         struct settling *settling = is_long ? scn_alloc(sizeof *settling) : NULL;
         if (settling == NULL) {
                 return false;

@@ -349,9 +349,7 @@ void scn_session_sent(struct scn_session *session, size_t bytes)
         }
         session->outbox_last = NULL;
         if (session->state == SCN_SESSION_OPEN) {
-                if (session->is_behind && scn_room_is_settled(session->room)) {
-                        scn_view_catch_up(session);
-                }
+                scn_view_catch_up(session);
                 scn_live_go_on(session);
                 scn_backup_go_on(session);
         }

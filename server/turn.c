@@ -4,7 +4,6 @@
 /* A room's turn: edits are taken from the inboxes and applied, and make a batch (DESIGN §4). */
 
 #include "protocol/base/alloc.h"
-#include "protocol/base/assert.h"
 #include "server/answer.h"
 #include "server/at.h"
 #include "server/attempt.h"
@@ -357,7 +356,9 @@ static bool fill_batch(struct scn_room *room, struct scn_batch *batch)
                         const enum step step =
                                 scn_session_edit(session) != NULL ? take_edit(batch, session) : STEP_WAITS;
                         if (step == STEP_LENT) {
-                                go_on_with(room, next != NULL ? next : session);
+                                if (next != NULL) {
+                                        go_on_with(room, next);
+                                }
                                 return false;
                         }
                         has_taken = has_taken || step == STEP_TAKEN;

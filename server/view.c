@@ -108,6 +108,7 @@ static void send_encoding(struct scn_view *view, struct scn_encoding *encoding, 
                 send_part(view, encoding->parts[i], encoding->to, back, i + 1 < encoding->count);
         }
         view->cursor = encoding->to;
+        view->waiting_since = 0;
         if (encoding->count > 0) {
                 SCN_COUNT(view->session, deltas);
                 view->told = encoding->to;
@@ -115,40 +116,56 @@ static void send_encoding(struct scn_view *view, struct scn_encoding *encoding, 
         }
 }
 
-static struct scn_delta_request request_of(const struct scn_view_group *group, bool is_fresh, scn_revision from)
+struct scn_delta_request scn_view_request(const struct scn_view_group *group, bool is_fresh, scn_revision from)
 {
         return (struct scn_delta_request){
                 .root = group->root, .mask = group->mask, .is_fresh = is_fresh, .from = is_fresh ? 0 : from};
 }
 
-static bool is_long(const struct scn_view_group *group, const struct scn_delta_request *request)
+static bool is_long(struct scn_view_group *group, const struct scn_delta_request *request)
 {
-        return scn_delta_is_long(scn_room_document(group->room), request, SCN_LONG_NODES);
+        const bool is_known =
+                request->is_fresh ? group->is_whole_long : group->long_from != 0 && group->long_from == request->from;
+        if (is_known) {
+                return true;
+        }
+        if (!scn_delta_is_long(scn_room_document(group->room), request, SCN_LONG_NODES)) {
+                return false;
+        }
+        if (request->is_fresh) {
+                group->is_whole_long = true;
+        } else {
+                group->long_from = request->from;
+        }
+        return true;
 }
 
 /* The view has to wait until a worker has made what it lacks. */
-static void want(const struct scn_view *view, const struct scn_delta_request *request)
+static void want(struct scn_view *view, bool is_whole)
 {
-        view->group->is_wanted = true;
-        view->group->wanted = *request;
-        view->group->room->wants_encoding = true;
+        struct scn_room *room = view->group->room;
+        if (view->waiting_since == 0) {
+                view->waiting_since = ++room->wishes_ever;
+        }
+        view->waits_for_whole = is_whole;
         view->session->is_behind = true;
+        room->wants_encoding = true;
 }
 
 /* NULL: the view has to wait, or its session has ended. */
-static struct scn_encoding *encode(const struct scn_view *view, scn_revision from, struct scn_encodings *encodings)
+static struct scn_encoding *encode(struct scn_view *view, scn_revision from, struct scn_encodings *encodings)
 {
         struct scn_view_group *group = view->group;
         struct scn_document *document = scn_room_document(group->room);
         const scn_revision revision = scn_document_revision(document);
-        const struct scn_delta_request request = request_of(group, false, from);
+        const struct scn_delta_request request = scn_view_request(group, false, from);
         enum scn_error error = SCN_OK;
         if (group->ready.from == from && group->ready.to == revision && from < revision) {
                 return &group->ready;
         }
         struct scn_encoding *encoding = scn_encodings_find(encodings, &request, revision);
         if (encoding == NULL && is_long(group, &request)) {
-                want(view, &request);
+                want(view, false);
                 return NULL;
         }
         if (encoding == NULL) {
@@ -161,10 +178,9 @@ static struct scn_encoding *encode(const struct scn_view *view, scn_revision fro
 }
 
 /* A kept snapshot serves as long as what has changed since is under a quarter of it. *since_out: that, or NULL. */
-static bool can_use_snapshot(
-        const struct scn_view *view, struct scn_encodings *encodings, struct scn_encoding **since_out)
+static bool can_use_snapshot(struct scn_view *view, struct scn_encodings *encodings, struct scn_encoding **since_out)
 {
-        const struct scn_view_group *group = view->group;
+        struct scn_view_group *group = view->group;
         const struct scn_document *document = scn_room_document(group->room);
         *since_out = NULL;
         if (group->snapshot.count == 0 || group->snapshot.to < scn_document_horizon(document)) {
@@ -173,7 +189,7 @@ static bool can_use_snapshot(
         if (group->snapshot.to == scn_document_revision(document)) {
                 return true;
         }
-        const struct scn_delta_request request = request_of(group, false, group->snapshot.to);
+        const struct scn_delta_request request = scn_view_request(group, false, group->snapshot.to);
         if (is_long(group, &request)) {
                 return false;
         }
@@ -184,9 +200,9 @@ static bool can_use_snapshot(
 static bool make_snapshot(struct scn_view *view)
 {
         struct scn_view_group *group = view->group;
-        const struct scn_delta_request request = request_of(group, true, 0);
+        const struct scn_delta_request request = scn_view_request(group, true, 0);
         if (is_long(group, &request)) {
-                want(view, &request);
+                want(view, true);
                 return false;
         }
         scn_encoding_finish(&group->snapshot);
@@ -197,24 +213,6 @@ static bool make_snapshot(struct scn_view *view)
         }
         group->whole_bytes = group->snapshot.bytes;
         return true;
-}
-
-/* What a worker has made, or why it could not. Where the horizon has passed the cursor, the whole is asked for. */
-static void take_made(struct scn_view_group *group, struct scn_encoding *made, enum scn_error error)
-{
-        struct scn_encoding *place = group->wanted.is_fresh ? &group->snapshot : &group->ready;
-        const bool is_over = error != SCN_OK && error != SCN_E_BEFORE_HORIZON;
-        for (struct scn_view *view = group->views; view != NULL && is_over; view = view->next_in_group) {
-                if (view->session->is_behind) {
-                        scn_session_end(view->session, error, NULL);
-                }
-        }
-        scn_encoding_finish(place);
-        *place = *made;
-        if (group->wanted.is_fresh && error == SCN_OK) {
-                group->whole_bytes = made->bytes;
-                group->snapshot_used_ms = scn_server_now_ms(group->room->server);
-        }
 }
 
 /* The whole view: the group's snapshot, which everybody shares who joins, and what has changed since. False: it has to
@@ -301,52 +299,6 @@ void scn_view_serve(struct scn_view *view)
         scn_encodings_finish(&encodings);
 }
 
-struct view_loan {
-        struct scn_loan loan;
-        struct scn_view_group *group; /* stays while the room is lent */
-        struct scn_encoding made;
-        enum scn_error error;
-};
-
-static void work_view(struct scn_loan *loan)
-{
-        struct view_loan *lent = (struct view_loan *)loan;
-        lent->error = scn_encoding_make(loan->room->document, &lent->group->wanted, &lent->made);
-}
-
-/* What was made is for the revision that there is now: views that wait get it before there is another one. */
-static void back_view(struct scn_loan *loan)
-{
-        struct view_loan *lent = (struct view_loan *)loan;
-        take_made(lent->group, &lent->made, lent->error);
-        for (struct scn_session *at = loan->room->sessions; at != NULL; at = at->next_in_room) {
-                if (at->state == SCN_SESSION_OPEN && at->is_behind && scn_session_is_drained(at) &&
-                        scn_room_is_settled(loan->room)) {
-                        scn_view_catch_up(at);
-                }
-        }
-        scn_encoding_finish(&lent->group->ready);
-        scn_free(lent);
-}
-
-bool scn_view_lend(struct scn_room *room)
-{
-        struct scn_view_group *group = room->groups;
-        while (group != NULL && !group->is_wanted) {
-                group = group->next;
-        }
-        room->wants_encoding = group != NULL;
-        struct view_loan *lent = group != NULL && scn_room_can_lend(room) ? scn_alloc_zero(1, sizeof *lent) : NULL;
-        if (lent == NULL) {
-                return false;
-        }
-        lent->loan = (struct scn_loan){.work = work_view, .back = back_view};
-        lent->group = group;
-        group->is_wanted = false;
-        scn_room_lend(room, &lent->loan);
-        return true;
-}
-
 /* The views from `first` on come before the others from now on. */
 static void put_first(struct scn_session *session, struct scn_view *first)
 {
@@ -365,7 +317,10 @@ static void put_first(struct scn_session *session, struct scn_view *first)
 
 void scn_view_catch_up(struct scn_session *session)
 {
-        SCN_ASSERT(scn_room_is_settled(session->room));
+        if (session->state != SCN_SESSION_OPEN || !session->is_behind || !scn_session_is_drained(session) ||
+                !scn_room_is_settled(session->room)) {
+                return;
+        }
         session->is_behind = false;
         struct scn_view *view = session->views;
         for (; view != NULL && session->state == SCN_SESSION_OPEN; view = view->next) {
@@ -379,6 +334,13 @@ void scn_view_catch_up(struct scn_session *session)
         }
 }
 
+void scn_view_catch_up_all(struct scn_room *room)
+{
+        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
+                scn_view_catch_up(session);
+        }
+}
+
 void scn_view_serve_due(struct scn_room *room)
 {
         if (room->views_due_ms == 0 || !scn_room_is_settled(room) ||
@@ -386,11 +348,7 @@ void scn_view_serve_due(struct scn_room *room)
                 return;
         }
         room->views_due_ms = 0;
-        for (struct scn_session *session = room->sessions; session != NULL; session = session->next_in_room) {
-                if (session->state == SCN_SESSION_OPEN && session->is_behind && scn_session_is_drained(session)) {
-                        scn_view_catch_up(session);
-                }
-        }
+        scn_view_catch_up_all(room);
 }
 
 /* --- Groups: observers of what the room publishes --- */

@@ -386,6 +386,17 @@ scn_node_id scn_document_walk(const struct scn_document *document, scn_node_id t
         return scn_id_at(document, next);
 }
 
+uint32_t scn_document_count_below(const struct scn_document *document, scn_node_id top, uint32_t max)
+{
+        const uint32_t first = living_slot(document, top);
+        uint32_t count = 0;
+        for (uint32_t ref = first; ref != SCN_NONE && count < max;
+                ref = scn_hierarchy_walk(document->hierarchy, first, ref)) {
+                count++;
+        }
+        return count;
+}
+
 uint32_t scn_document_depth(const struct scn_document *document, scn_node_id id)
 {
         return scn_depth_at(document, living_slot(document, id));

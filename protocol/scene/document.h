@@ -160,6 +160,8 @@ uint32_t scn_document_index(struct scn_document *document, scn_node_id id);
 scn_node_id scn_document_child(struct scn_document *document, scn_node_id parent, uint32_t index);
 /* The next node of a walk over the subtree of `top`, parents first, siblings in order; 0 at the end. */
 scn_node_id scn_document_walk(const struct scn_document *document, scn_node_id top, scn_node_id id);
+/* Nodes of the subtree of `top`, with it, counted no further than `max`. */
+uint32_t scn_document_count_below(const struct scn_document *document, scn_node_id top, uint32_t max);
 /* Levels below the root. Cost: the depth. */
 uint32_t scn_document_depth(const struct scn_document *document, scn_node_id id);
 

@@ -187,3 +187,33 @@ SCN_TEST(intake, counts_the_parts_of_an_edit_and_lets_one_be_completed)
         peer_close(&peers[1]);
         hub_finish(&hub);
 }
+
+/* What has come whole is read by a worker, who must not find it gone. */
+SCN_TEST(intake, at_its_limit_waits_for_an_edit_that_is_complete_however_long_that_takes)
+{
+        struct hub hub;
+        struct peer peers[2];
+        const struct scn_op op = long_name();
+        start(&hub);
+        peer_open(&peers[0], &hub, 1, "ann", "isle");
+        peer_open(&peers[1], &hub, 2, "ben", "port");
+        for (uint32_t i = 0; !hub.server->is_input_full; i++) {
+                peer_edit_part(&peers[i % 2], 1, &op, 1, true);
+                scn_server_turn(hub.server);
+        }
+        cr_assert_eq(hub.server->completing, peers[0].session);
+        peer_edit_part(&peers[0], 1, &op, 1, false);
+        scn_server_turn(hub.server);
+        cr_assert_not_null(peers[0].session->room->loan);
+        hub.monotonic_ms += SCN_INPUT_PATIENCE_MS + 1;
+        scn_server_tick(hub.server);
+        cr_assert_neq(peers[0].session->staged_bytes, 0);
+        cr_assert_eq(peer_expect(&peers[0], SCN_MESSAGE_applied).as.applied.number, 1);
+        /* Now it is the other's turn, which has as long as anybody. */
+        cr_assert(wants_input(&peers[1]));
+        peer_edit_part(&peers[1], 1, &op, 1, false);
+        cr_assert_eq(peer_expect(&peers[1], SCN_MESSAGE_applied).as.applied.number, 1);
+        peer_close(&peers[0]);
+        peer_close(&peers[1]);
+        hub_finish(&hub);
+}
