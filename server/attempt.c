@@ -38,13 +38,12 @@ void scn_attempt_read(struct scn_attempt *attempt)
         attempt->fault = (struct scn_ops_fault){.field = SCN_FIELD_COUNT};
         scn_ops_reset(ops);
         attempt->error = decode_parts(attempt, &attempt->fault);
-        attempt->is_read = attempt->error == SCN_OK;
-        attempt->is_unreadable = !attempt->is_read;
+        attempt->ops = attempt->error == SCN_OK ? SCN_ATTEMPT_READ : SCN_ATTEMPT_UNREADABLE;
         taken->group = message->group;
         taken->cause = message->import ? SCN_CAUSE_IMPORT : SCN_CAUSE_EDIT;
         taken->edit = (struct scn_edit){
                 .ops = ops->ops,
-                .ops_count = attempt->is_read ? (uint32_t)ops->count : 0,
+                .ops_count = attempt->ops == SCN_ATTEMPT_READ ? (uint32_t)ops->count : 0,
                 .client = session->client,
                 .has_base = message->base != SCN_ABSENT,
                 .base = message->base == SCN_ABSENT ? 0 : message->base,
@@ -73,7 +72,7 @@ static const struct scn_ops *ops_of(const struct scn_attempt *attempt)
 {
         switch (attempt->kind) {
         case SCN_ATTEMPT_EDIT:
-                return attempt->is_read ? &attempt->batch->ops : NULL;
+                return attempt->ops == SCN_ATTEMPT_READ ? &attempt->batch->ops : NULL;
         case SCN_ATTEMPT_RESTORE:
                 return scn_restore_ops(attempt->session->restore);
         case SCN_ATTEMPT_UNDO:
@@ -86,7 +85,7 @@ bool scn_attempt_is_long(const struct scn_attempt *attempt)
 {
         const struct scn_document *document = scn_room_document(attempt->batch->room);
         const struct scn_ops *ops = ops_of(attempt);
-        if (attempt->kind == SCN_ATTEMPT_EDIT && !attempt->is_read && !attempt->is_unreadable) {
+        if (attempt->kind == SCN_ATTEMPT_EDIT && attempt->ops == SCN_ATTEMPT_UNREAD) {
                 return attempt->session->staged_bytes + attempt->message->as.edit.ops.size >= SCN_LONG_BYTES;
         }
         return ops != NULL &&
@@ -121,10 +120,10 @@ static void try_edit(struct scn_attempt *attempt)
         struct scn_batch *batch = attempt->batch;
         struct scn_document *document = batch->room->document;
         struct scn_changes *changes;
-        if (!attempt->is_read && !attempt->is_unreadable) {
+        if (attempt->ops == SCN_ATTEMPT_UNREAD) {
                 scn_attempt_read(attempt);
         }
-        if (attempt->is_unreadable) {
+        if (attempt->ops == SCN_ATTEMPT_UNREADABLE) {
                 return;
         }
         attempt->error = scn_document_apply(document, &attempt->taken.edit, &changes, &attempt->refusal);
@@ -269,7 +268,7 @@ static void tell_edit(struct scn_attempt *attempt)
         session->has_number = true;
         if (attempt->error == SCN_OK) {
                 tell_done(attempt);
-        } else if (attempt->is_unreadable) {
+        } else if (attempt->ops == SCN_ATTEMPT_UNREADABLE) {
                 refuse_unread(attempt);
         } else {
                 scn_batch_add_refused(attempt->batch, &attempt->taken, attempt->error, &attempt->refusal);

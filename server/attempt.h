@@ -15,15 +15,20 @@ enum scn_attempt_kind {
         SCN_ATTEMPT_RESTORE,
 };
 
+enum scn_attempt_ops {
+        SCN_ATTEMPT_UNREAD,
+        SCN_ATTEMPT_READ, /* into the batch's ops */
+        SCN_ATTEMPT_UNREADABLE,
+};
+
 struct scn_attempt {
         enum scn_attempt_kind kind;
         struct scn_batch *batch;
         struct scn_session *session;
         const struct scn_message *message; /* borrowed, like what it points to in the session's inbox */
         struct scn_taken taken;            /* number and hash are the caller's to say */
-        bool is_read;                      /* an edit's ops were read, or ... */
-        bool is_unreadable;                /* ... could not be: `error` says why, and ... */
-        struct scn_ops_fault fault;        /* ... this where */
+        enum scn_attempt_ops ops;          /* of an edit */
+        struct scn_ops_fault fault;        /* where they could not be read; `error` says why */
         enum scn_error error;              /* why it is refused: the document is as before */
         struct scn_refusal refusal;
         enum scn_error untold;       /* it could be done, but not answered or noted: refused, too */

@@ -188,18 +188,23 @@ static enum scn_error put_record(
         return SCN_OK;
 }
 
+static void drop_records(struct scn_batch *batch, const struct scn_taken *taken)
+{
+        batch->records_count = taken->records_first;
+        batch->bytes.size = taken->bytes_first;
+}
+
 enum scn_error scn_batch_put_records(
         struct scn_batch *batch, struct scn_taken *taken, const struct scn_changes *changes)
 {
-        const size_t bytes_size = batch->bytes.size;
         enum scn_error error = SCN_OK;
         taken->records_first = batch->records_count;
+        taken->bytes_first = batch->bytes.size;
         for (uint32_t i = 0; i < scn_changes_count(changes) && error == SCN_OK; i++) {
                 error = put_record(batch, taken, scn_changes_get(changes, i));
         }
         if (error != SCN_OK) {
-                batch->records_count = taken->records_first;
-                batch->bytes.size = bytes_size;
+                drop_records(batch, taken);
         }
         return error;
 }
@@ -355,7 +360,7 @@ bool scn_batch_add(
                 error = draft_transaction(batch, taken, changes, entry, answer.size);
         }
         if (error != SCN_OK) {
-                batch->records_count = taken->records_first;
+                drop_records(batch, taken);
                 if (entry != NULL) {
                         scn_free(entry->steps);
                 }

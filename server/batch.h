@@ -3,8 +3,8 @@
 #ifndef SCN_SERVER_BATCH_H
 #define SCN_SERVER_BATCH_H
 
-/* The edits of one turn (DESIGN §4): turn.c applies them one after the other and adds each; then all go to the
- * journal in one job, and when that is done they are published, or taken back. One batch of a room is in flight. */
+/* The edits of one turn (DESIGN §4): each is tried (attempt.h) and added to those before; then all go to the journal in
+ * one job, and when that is done they are published, or taken back. One batch of a room is in flight. */
 
 #include "server/core.h"
 
@@ -19,7 +19,8 @@ struct scn_taken {
         const scn_revision *op_steps; /* undo, redo: the step that each op is about */
         const scn_revision *steps;    /* ... and all of them */
         size_t steps_count;
-        size_t records_first; /* its records in the batch begin here, once they have been put there */
+        /* Its records in the batch, and their bytes, begin here, once they have been put there. */
+        size_t records_first, bytes_first;
 };
 
 /* An edit of the turn, until its batch is published. */

@@ -6,7 +6,7 @@
 /* The inside of the server's core: server, session, room, view, and who may do what to them.
  *
  * A session queues the messages that arrive and works them off in order. What asks is answered at once from the
- * applied state; an edit waits at the head of its queue for the room's turn; what needs the publish point (views)
+ * applied state, or by a worker if it is about much; an edit waits at the head of its queue for the room's turn; what needs the publish point (views)
  * waits for that. A room takes edits round robin, applies them, and hands the records to the journal as one batch:
  *
  *   inbox -> turn -> one batch in flight -> publish point: answers, then deltas -> next turn
@@ -423,6 +423,8 @@ void scn_session_use_number(struct scn_session *session, uint64_t number);
 /* Says why, and ends the session once that has gone out. It stays in its room until it is destroyed, so this may be
  * called from anywhere. */
 void scn_session_end(struct scn_session *session, enum scn_error error, const char *text);
+/* Its host is to look at it: there is something to send or to read, or it has ended. */
+void scn_session_wake(struct scn_session *session);
 /* Works off what can be worked off now. */
 void scn_session_pump(struct scn_session *session);
 /* What is at the head of the inbox and is the turn's to take; or NULL. */
@@ -520,7 +522,7 @@ struct scn_journal *scn_room_retire(struct scn_room *room);
 /* --- loan.c ---
  * What would hold up all documents for long is done on a worker, to which the room is lent: an edit of many nodes, a
  * snapshot, an answer about a whole scene. Until the room is back the loop neither reads nor changes anything of it but
- * what sessions send and are sent. So messages wait at the head of the inbox (those that need no room are answered),
+ * what sessions send and are sent. So messages wait at the head of the inbox (those that need nothing of it are answered),
  * the room counts as not settled, locks do not expire, and a session whose connection closes stays until then. */
 
 /* False: it is lent already, or has just been, or too many are: later. */

@@ -24,14 +24,6 @@ static bool is_incomplete(const struct scn_session *session)
         return session->staged_first != NULL || session->reader.buffer.size > session->reader.at;
 }
 
-static void wake(struct scn_session *session)
-{
-        const struct scn_server_options *options = &session->server->options;
-        if (!session->is_leaving) {
-                options->wake(options->data, session, session->transport);
-        }
-}
-
 /* It cannot be worked off as it is. */
 static bool is_stuck(const struct scn_session *session)
 {
@@ -49,7 +41,7 @@ static void choose(struct scn_server *server)
         }
         if (server->completing != NULL) {
                 server->completing_since_ms = scn_server_now_ms(server);
-                wake(server->completing);
+                scn_session_wake(server->completing);
         }
 }
 
@@ -58,7 +50,7 @@ static void relieve(struct scn_server *server)
         server->is_input_full = false;
         server->completing = NULL;
         for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
-                wake(session);
+                scn_session_wake(session);
         }
 }
 

@@ -113,7 +113,7 @@ void scn_session_destroy(struct scn_session *session)
 
 /* --- Out --- */
 
-static void wake(struct scn_session *session)
+void scn_session_wake(struct scn_session *session)
 {
         const struct scn_server_options *options = &session->server->options;
         if (!session->is_leaving) {
@@ -125,7 +125,7 @@ void scn_session_cut(struct scn_session *session)
 {
         session->state = SCN_SESSION_ENDED;
         session->is_cut = true;
-        wake(session);
+        scn_session_wake(session);
 }
 
 void scn_session_send_shared(struct scn_session *session, struct scn_shared_bytes *bytes)
@@ -150,7 +150,7 @@ void scn_session_send_shared(struct scn_session *session, struct scn_shared_byte
         session->outbox_last = segment;
         session->outbox_bytes += bytes->size;
         scn_shared_bytes_count(bytes, &session->server->output_bytes);
-        wake(session);
+        scn_session_wake(session);
 }
 
 /* What is short needs no memory but the frame's own. NULL: it is not short, or there is no memory. */
@@ -309,7 +309,7 @@ void scn_session_end(struct scn_session *session, enum scn_error error, const ch
         if (session->state != SCN_SESSION_ENDED) {
                 send_failed(session, SCN_ABSENT, error, text, true);
                 session->state = SCN_SESSION_ENDED;
-                wake(session);
+                scn_session_wake(session);
         }
 }
 
@@ -457,7 +457,7 @@ static void end_if_done(struct scn_session *session)
                 scn_session_end(session, error, scn_about_stream(&said, &session->reader, error));
         } else {
                 session->state = SCN_SESSION_ENDED;
-                wake(session);
+                scn_session_wake(session);
         }
 }
 
@@ -508,7 +508,7 @@ static struct scn_queued *take_head(struct scn_session *session)
         scn_intake_count(session);
         if ((session->has_stopped_reading || session->server->is_input_full) && scn_session_wants_input(session)) {
                 session->has_stopped_reading = false;
-                wake(session);
+                scn_session_wake(session);
         }
         return head;
 }

@@ -15,6 +15,12 @@
 
 /* --- Taking edits from the inboxes --- */
 
+enum step {
+        STEP_TAKEN, /* it is done with, and the inbox has moved on */
+        STEP_WAITS,
+        STEP_LENT, /* so is the room, for it: no more of this turn now */
+};
+
 /* What was at the head of the inbox is done. */
 static void go_on(struct scn_session *session)
 {
@@ -29,6 +35,14 @@ static void refuse_now(struct scn_session *session, uint64_t number, enum scn_er
         scn_answer_refused(session, number, error, text);
         scn_session_pop(session);
         scn_session_pump(session);
+}
+
+/* The same, where the number is used up by it. */
+static enum step refuse(struct scn_session *session, uint64_t number, enum scn_error error, const char *text)
+{
+        scn_session_use_number(session, number);
+        refuse_now(session, number, error, text);
+        return STEP_TAKEN;
 }
 
 /* What is wrong with a number, in words: which one comes next, or why what comes under it is only a part. `open`: of
@@ -116,12 +130,6 @@ struct lent {
         struct scn_message message;
 };
 
-enum step {
-        STEP_TAKEN, /* it is done with, and the inbox has moved on */
-        STEP_WAITS,
-        STEP_LENT, /* so is the room, for it: no more of this turn now */
-};
-
 static enum step tell(struct scn_attempt *attempt)
 {
         if (!scn_attempt_tell(attempt)) {
@@ -162,7 +170,7 @@ static enum step attempt_long(const struct scn_attempt *attempt)
         return STEP_LENT;
 }
 
-static enum step attempt(struct scn_attempt *attempt)
+static enum step try_or_lend(struct scn_attempt *attempt)
 {
         if (attempt->session->inbox_first->waits_for_loan || scn_attempt_is_long(attempt)) {
                 return attempt_long(attempt);
@@ -185,39 +193,32 @@ static enum step take_undo(struct scn_attempt *taken)
         if (state == SCN_UNDO_REFUSED) {
                 struct scn_said said;
                 const struct scn_limits *limits = &session->server->options.limits;
-                scn_session_use_number(session, taken->taken.number);
-                refuse_now(session, taken->taken.number, error,
+                return refuse(session, taken->taken.number, error,
                         scn_about_request(&said, taken->message, error, NULL, limits));
-                return STEP_TAKEN;
         }
         /* What was prepared holds for the document before any edit of this batch. */
         if (state == SCN_UNDO_WAITS || taken->batch->entries_count > taken->batch->undos_count) {
                 return STEP_WAITS;
         }
-        return attempt(taken);
+        return try_or_lend(taken);
 }
 
 static enum step take_restore(struct scn_attempt *taken)
 {
         struct scn_session *session = taken->session;
         const struct scn_message_restore *message = &taken->message->as.restore;
-        enum scn_error error = SCN_OK;
         struct scn_said said;
         const char *text = NULL;
         char unreadable[SCN_AT_TEXT_BYTES];
-        error = scn_at_check(taken->message, unreadable);
+        enum scn_error error = scn_at_check(taken->message, unreadable);
         if (error != SCN_OK) {
-                scn_session_use_number(session, message->number);
-                refuse_now(session, message->number, error, unreadable);
-                return STEP_TAKEN;
+                return refuse(session, message->number, error, unreadable);
         }
         const enum scn_restore_state state = scn_restore_prepare(session, message, &said, &text, &error);
         if (state == SCN_RESTORE_REFUSED) {
-                scn_session_use_number(session, message->number);
-                refuse_now(session, message->number, error, text);
-                return STEP_TAKEN;
+                return refuse(session, message->number, error, text);
         }
-        return state == SCN_RESTORE_WAITS ? STEP_WAITS : attempt(taken);
+        return state == SCN_RESTORE_WAITS ? STEP_WAITS : try_or_lend(taken);
 }
 
 /* Number of the edit whose parts came and that this one, of another number, breaks off; 0: none. */
@@ -285,10 +286,8 @@ static enum step take_edit(struct scn_batch *batch, struct scn_session *session)
         if (!batch->room->has_epoch || batch->room->server->is_low) {
                 struct scn_storage_fault fault = {.text = ""};
                 (void)!scn_server_check_reserve(batch->room->server, &fault);
-                scn_session_use_number(session, number);
                 scn_session_drop_staged(session);
-                refuse_now(session, number, SCN_E_STORAGE_FULL, fault.text[0] != '\0' ? fault.text : NULL);
-                return STEP_TAKEN;
+                return refuse(session, number, SCN_E_STORAGE_FULL, fault.text[0] != '\0' ? fault.text : NULL);
         }
         struct scn_attempt taken = {
                 .kind = SCN_ATTEMPT_EDIT,
@@ -298,7 +297,7 @@ static enum step take_edit(struct scn_batch *batch, struct scn_session *session)
                 .taken = {.session = session, .number = number, .group = SCN_ABSENT, .hash = hash},
         };
         if (message.kind == SCN_MESSAGE_edit) {
-                const enum step step = attempt(&taken);
+                const enum step step = try_or_lend(&taken);
                 batch->bytes_taken += step == STEP_TAKEN ? payload.size : 0;
                 return step;
         }

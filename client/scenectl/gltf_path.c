@@ -29,16 +29,14 @@ static int digit_of(char character)
                                                  : -1;
 }
 
-/* The next character with %XX taken for what it stands for. */
+/* The next character with %XX taken for what it stands for, and each slash for the same. */
 static char next_character(const char **at)
 {
         const char *text = *at;
-        if (text[0] == '%' && digit_of(text[1]) >= 0 && digit_of(text[2]) >= 0) {
-                *at += 3;
-                return (char)(16 * digit_of(text[1]) + digit_of(text[2]));
-        }
-        *at += 1;
-        return text[0] == '\\' ? '/' : text[0];
+        const bool is_escape = text[0] == '%' && digit_of(text[1]) >= 0 && digit_of(text[2]) >= 0;
+        const char character = is_escape ? (char)(16 * digit_of(text[1]) + digit_of(text[2])) : text[0];
+        *at += is_escape ? 3 : 1;
+        return character == '\\' ? '/' : character;
 }
 
 bool scn_gltf_path_leaves_folder(const char *uri)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 the scened authors */
 
-/* Whether a delta would be a long one, before it is computed. */
+/* Whether a delta would be about a long one, before it is computed: a node that moved with its parent counts twice. */
 
 #include "protocol/scene/delta.h"
 #include "protocol/scene/state.h"

@@ -21,8 +21,7 @@ void stage_set_up(struct stage *stage)
 
 void stage_tear_down(struct stage *stage)
 {
-        scn_free(stage->output);
-        scn_daemon_finish(&stage->tool);
+        stage_leave(stage);
         serve_finish(&stage->serve);
 }
 

@@ -343,6 +343,15 @@ static struct scn_message question(enum scn_message_kind kind)
 SCN_TEST(resume, of_a_view_or_of_the_past_from_a_revision_that_cannot_be_is_refused)
 {
         static const struct scn_slice last = {(const uint8_t *)"\xcf\x00\x1f\xff\xff\xff\xff\xff\xff", 9};
+        static const struct {
+                enum scn_message_kind kind;
+                size_t place;
+        } ends[] = {
+                {SCN_MESSAGE_log, offsetof(struct scn_message, as.log.since)},
+                {SCN_MESSAGE_log, offsetof(struct scn_message, as.log.until)},
+                {SCN_MESSAGE_replay, offsetof(struct scn_message, as.replay.from)},
+                {SCN_MESSAGE_replay, offsetof(struct scn_message, as.replay.to)},
+        };
         struct hub hub;
         struct peer peer;
         struct scn_message message;
@@ -363,18 +372,11 @@ SCN_TEST(resume, of_a_view_or_of_the_past_from_a_revision_that_cannot_be_is_refu
         message = question(SCN_MESSAGE_log);
         message.as.log.to = SCN_REVISION_MAX;
         expect_nonsense(&peer, &message);
-        message = question(SCN_MESSAGE_log);
-        message.as.log.since = last;
-        expect_nonsense(&peer, &message);
-        message = question(SCN_MESSAGE_log);
-        message.as.log.until = last;
-        expect_nonsense(&peer, &message);
-        message = question(SCN_MESSAGE_replay);
-        message.as.replay.from = last;
-        expect_nonsense(&peer, &message);
-        message = question(SCN_MESSAGE_replay);
-        message.as.replay.to = last;
-        expect_nonsense(&peer, &message);
+        for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+                message = question(ends[i].kind);
+                *(struct scn_slice *)((uint8_t *)&message + ends[i].place) = last;
+                expect_nonsense(&peer, &message);
+        }
         cr_assert_not(resume(&peer, (const uint8_t *)&room_of(&hub)->epoch, SCN_REVISION_MAX));
         peer_close(&peer);
         hub_finish(&hub);

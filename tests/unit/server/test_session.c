@@ -477,22 +477,6 @@ SCN_TEST(session, of_a_client_that_has_edited_for_one_author_is_refused_to_any_o
         hub_finish(&hub);
 }
 
-SCN_TEST(session, is_told_what_keeps_it_from_opening_a_document)
-{
-        struct hub hub;
-        struct peer ann;
-        hub_start(&hub);
-        peer_greet(&ann, &hub, 1, "ann");
-        peer_ask_open(&ann, "isle", true);
-        peer_ask_open(&ann, "quay", true);
-        peer_expect_text(&ann, SCN_MESSAGE_failed, "open: one is under way, and its answer has to be awaited");
-        (void)peer_expect(&ann, SCN_MESSAGE_opened);
-        peer_ask_open(&ann, "quay", true);
-        peer_expect_text(&ann, SCN_MESSAGE_failed, "open: a document is open already");
-        peer_close(&ann);
-        hub_finish(&hub);
-}
-
 SCN_TEST(session, that_renames_a_document_has_to_say_to_what)
 {
         struct hub hub;

@@ -253,8 +253,8 @@ SCN_TEST(gltf_read, takes_a_file_up_to_its_limit)
 SCN_TEST(gltf_read, refuses_paths_that_leave_the_files_folder_and_says_which)
 {
         static const char *const outside[] = {"../a.bin", "a/../../b", "/etc/passwd", "a/./../../b", "..", "%2e%2e/a",
-                "..%2fa", "%2Fetc/passwd", "..\\\\a", "\\\\\\\\host\\\\share", "C:/a.bin", "file:///etc/passwd",
-                "http://host/a.bin", "a/..\\u002f../b", " /a", "  http://host/a"};
+                "..%2fa", "..%5Ca", "%5cetc", "%2Fetc/passwd", "..\\\\a", "\\\\\\\\host\\\\share", "C:/a.bin",
+                "file:///etc/passwd", "http://host/a.bin", "a/..\\u002f../b", " /a", "  http://host/a"};
         static const char *const inside[] = {"a.bin", "a/b.bin", "a/../b", "./a", "a/..", "...", "..a/b", "a//../b",
                 "data:;base64,AAAA", "dat\\u0061:,x", "a?/../../b", "a#../../b", "%zz/../b", "", "1:2"};
         struct scn_gltf_report report;
