@@ -40,6 +40,8 @@ void scn_answers_add_message(struct scn_answers *answers, const struct scn_messa
 /* Sends all, or the failure, with `text` if that says more. */
 void scn_answers_send(struct scn_answers *answers, struct scn_session *session, const char *text);
 
+/* By the message's kind, one of the following. */
+void scn_query(struct scn_document *document, const struct scn_message *message, struct scn_answers *answers);
 void scn_query_world(
         const struct scn_document *document, const struct scn_message_world *message, struct scn_answers *answers);
 void scn_query_tree(

@@ -6,8 +6,9 @@
 /* The inside of the server's core: server, session, room, view, and who may do what to them.
  *
  * A session queues the messages that arrive and works them off in order. What asks is answered at once from the
- * applied state, or by a worker if it is about much; an edit waits at the head of its queue for the room's turn; what needs the publish point (views)
- * waits for that. A room takes edits round robin, applies them, and hands the records to the journal as one batch:
+ * applied state, or by a worker if it is about much; an edit waits at the head of its queue for the room's turn; what
+ * needs the publish point (views) waits for that. A room takes edits round robin, applies them, and hands the records
+ * to the journal as one batch:
  *
  *   inbox -> turn -> one batch in flight -> publish point: answers, then deltas -> next turn
  *
@@ -476,21 +477,22 @@ void scn_intake_tick(struct scn_server *server, uint64_t now_ms);
 
 /* --- handle.c: one function a message; true: done, false: must wait at the head of the inbox --- */
 bool scn_handle(struct scn_session *session, const struct scn_message *message);
-/* --- query_loan.c: of `world`, `tree` and `digest` those about much --- */
-bool scn_query_is_long(const struct scn_session *session, const struct scn_message *message);
-/* Has a worker answer it, as soon as the room is settled. False: it waits at the head of the inbox, for the room or for
- * the answer. */
-bool scn_query_lend(struct scn_session *session, const struct scn_message *message);
+
 /* --- handle_manage.c: workers answer. False: must wait at the head of the inbox --- */
 bool scn_handle_documents(struct scn_session *session, const struct scn_message_documents *message);
 void scn_handle_manage(struct scn_session *session, const struct scn_message_manage *message);
 
 /* --- handle_query.c --- */
-void scn_handle_world(struct scn_session *session, const struct scn_message_world *message);
-void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message);
-void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message);
+/* `world`, `tree`, `digest`. False: must wait at the head of the inbox. */
+bool scn_handle_query(struct scn_session *session, const struct scn_message *message);
 void scn_handle_info(struct scn_session *session, uint64_t request);
 void scn_handle_who(struct scn_session *session, uint64_t request);
+
+/* --- query_loan.c: of `world`, `tree` and `digest` those about much --- */
+bool scn_query_is_long(const struct scn_session *session, const struct scn_message *message);
+/* Has a worker answer it, as soon as the room is settled. False: it waits at the head of the inbox, for the room or for
+ * the answer. */
+bool scn_query_lend(struct scn_session *session, const struct scn_message *message);
 
 /* --- backup.c --- */
 /* False: there are as many as there may be, wait. What the session asks for next waits until all is sent. */
@@ -522,8 +524,9 @@ struct scn_journal *scn_room_retire(struct scn_room *room);
 /* --- loan.c ---
  * What would hold up all documents for long is done on a worker, to which the room is lent: an edit of many nodes, a
  * snapshot, an answer about a whole scene. Until the room is back the loop neither reads nor changes anything of it but
- * what sessions send and are sent. So messages wait at the head of the inbox (those that need nothing of it are answered),
- * the room counts as not settled, locks do not expire, and a session whose connection closes stays until then. */
+ * what sessions send and are sent. So messages wait at the head of the inbox (those that need nothing of it are
+ * answered), the room counts as not settled, locks do not expire, and a session whose connection closes stays until
+ * then. */
 
 /* False: it is lent already, or has just been, or too many are: later. */
 bool scn_room_can_lend(const struct scn_room *room);

@@ -263,11 +263,7 @@ static bool on_world(struct scn_session *session, const struct scn_message *mess
         if (!scn_output_claim(session->server)) {
                 return false;
         }
-        if (scn_query_is_long(session, message)) {
-                return scn_query_lend(session, message);
-        }
-        scn_handle_world(session, &message->as.world);
-        return true;
+        return scn_handle_query(session, message);
 }
 
 static bool on_tree(struct scn_session *session, const struct scn_message *message)
@@ -278,11 +274,7 @@ static bool on_tree(struct scn_session *session, const struct scn_message *messa
         if (!scn_output_claim(session->server)) {
                 return false;
         }
-        if (scn_query_is_long(session, message)) {
-                return scn_query_lend(session, message);
-        }
-        scn_handle_tree(session, &message->as.tree);
-        return true;
+        return scn_handle_query(session, message);
 }
 
 static bool on_digest(struct scn_session *session, const struct scn_message *message)
@@ -290,11 +282,7 @@ static bool on_digest(struct scn_session *session, const struct scn_message *mes
         if (message->as.digest.at.data != NULL) {
                 return scn_history_ask(session, message);
         }
-        if (scn_query_is_long(session, message)) {
-                return scn_query_lend(session, message);
-        }
-        scn_handle_digest(session, &message->as.digest);
-        return true;
+        return scn_handle_query(session, message);
 }
 
 static bool on_info(struct scn_session *session, const struct scn_message *message)

@@ -340,15 +340,6 @@ void scn_query_world(
         scn_buffer_finish(&asked.paths.text);
 }
 
-void scn_handle_world(struct scn_session *session, const struct scn_message_world *message)
-{
-        struct scn_answers answers = scn_answers_about(session, message->request);
-        struct scn_unpacker nodes = scn_unpacker_from(message->nodes);
-        scn_document_prepare_worlds(scn_room_document(session->room), scn_unpack_array(&nodes));
-        scn_query_world(scn_room_document(session->room), message, &answers);
-        finish(session, &answers);
-}
-
 /* --- tree --- */
 
 /* Properties from field number `at` on that make up about a part. Returns where the next part begins: behind the last
@@ -464,13 +455,6 @@ void scn_query_tree(
         scn_buffer_finish(&nodes);
 }
 
-void scn_handle_tree(struct scn_session *session, const struct scn_message_tree *message)
-{
-        struct scn_answers answers = scn_answers_about(session, message->request);
-        scn_query_tree(scn_room_document(session->room), message, &answers);
-        finish(session, &answers);
-}
-
 /* --- digest, info, who --- */
 
 void scn_pack_digest(struct scn_packer *packer, const struct scn_digests *digests)
@@ -511,11 +495,30 @@ void scn_query_digest(
         scn_buffer_finish(&body);
 }
 
-void scn_handle_digest(struct scn_session *session, const struct scn_message_digest *message)
+/* --- Any of these, about the live document --- */
+
+void scn_query(struct scn_document *document, const struct scn_message *message, struct scn_answers *answers)
 {
-        struct scn_answers answers = scn_answers_about(session, message->request);
-        scn_query_digest(scn_room_document(session->room), message, &answers);
+        if (message->kind == SCN_MESSAGE_world) {
+                struct scn_unpacker nodes = scn_unpacker_from(message->as.world.nodes);
+                scn_document_prepare_worlds(document, scn_unpack_array(&nodes));
+                scn_query_world(document, &message->as.world, answers);
+        } else if (message->kind == SCN_MESSAGE_tree) {
+                scn_query_tree(document, &message->as.tree, answers);
+        } else {
+                scn_query_digest(document, &message->as.digest, answers);
+        }
+}
+
+bool scn_handle_query(struct scn_session *session, const struct scn_message *message)
+{
+        if (scn_query_is_long(session, message)) {
+                return scn_query_lend(session, message);
+        }
+        struct scn_answers answers = scn_answers_about(session, message->as.ping.request); /* the first field of all */
+        scn_query(scn_room_document(session->room), message, &answers);
         finish(session, &answers);
+        return true;
 }
 
 static void pack_named(struct scn_packer *packer, const char *name, uint64_t value)

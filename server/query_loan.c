@@ -52,15 +52,7 @@ bool scn_query_is_long(const struct scn_session *session, const struct scn_messa
 static void work_query(struct scn_loan *loan)
 {
         struct query_loan *query = (struct query_loan *)loan;
-        struct scn_document *document = loan->room->document;
-        if (query->message.kind == SCN_MESSAGE_world) {
-                scn_document_prepare_worlds(document, nodes_asked_for(&query->message.as.world));
-                scn_query_world(document, &query->message.as.world, &query->answers);
-        } else if (query->message.kind == SCN_MESSAGE_tree) {
-                scn_query_tree(document, &query->message.as.tree, &query->answers);
-        } else {
-                scn_query_digest(document, &query->message.as.digest, &query->answers);
-        }
+        scn_query(loan->room->document, &query->message, &query->answers);
 }
 
 static void back_query(struct scn_loan *loan)
@@ -100,13 +92,13 @@ bool scn_query_lend(struct scn_session *session, const struct scn_message *messa
         }
         struct query_loan *query = scn_alloc_zero(1, sizeof *query);
         if (query == NULL) {
-                scn_session_fail(session, message->as.tree.request, SCN_E_NO_MEMORY, NULL);
+                scn_session_fail(session, message->as.ping.request, SCN_E_NO_MEMORY, NULL);
                 return true;
         }
         query->loan = (struct scn_loan){.work = work_query, .back = back_query};
         query->session = session;
         query->message = *message;
-        query->answers = scn_answers_about(session, message->as.tree.request);
+        query->answers = scn_answers_about(session, message->as.ping.request); /* the first field of all */
         put_last(session);
         scn_room_lend(room, &query->loan);
         return false;

@@ -82,8 +82,8 @@ void scn_server_destroy(struct scn_server *server);
 
 /* `transport` is handed back in wake. NULL: out of memory, too many, or stopping; close the connection. */
 struct scn_session *scn_session_create(struct scn_server *server, void *transport);
-/* The connection is gone, or is being closed by us. The session may stay until a worker is done with it, but wake is not
- * called for it any more. */
+/* The connection is gone, or is being closed by us. The session may stay until a worker is done with it, but wake is
+ * not called for it any more. */
 void scn_session_destroy(struct scn_session *session);
 
 /* Bytes that arrived. What they cause comes out through scn_session_output(), now or later. */
