@@ -5,8 +5,6 @@
 
 #include "protocol/wire/pack.h"
 
-#include <stdio.h>
-
 static bool read_digits(const uint8_t **at, const uint8_t *end, int count, int64_t *number_out)
 {
         *number_out = 0;
@@ -101,52 +99,6 @@ scn_revision scn_at_revision(struct scn_slice at)
         const scn_revision revision =
                 scn_unpack_kind(&unpacker) == SCN_PACK_TEXT ? 0 : scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
         return unpacker.error == SCN_OK && scn_unpack_is_done(&unpacker) ? revision : SCN_ABSENT;
-}
-
-static enum scn_error check(struct scn_slice at)
-{
-        struct scn_unpacker unpacker = scn_unpacker_from(at);
-        if (scn_unpack_kind(&unpacker) == SCN_PACK_TEXT) {
-                (void)scn_unpack_text(&unpacker, UINT32_MAX);
-                return unpacker.error;
-        }
-        if (at.data == NULL) {
-                return SCN_OK;
-        }
-        (void)scn_unpack_uint(&unpacker, SCN_REVISION_MAX);
-        return unpacker.error == SCN_OK && !scn_unpack_is_done(&unpacker) ? SCN_E_BAD_MESSAGE : unpacker.error;
-}
-
-enum scn_error scn_at_check(const struct scn_message *message, char text_out[SCN_AT_TEXT_BYTES])
-{
-        static const struct {
-                enum scn_message_kind kind;
-                size_t at;
-                const char *name;
-        } fields[] = {
-#define AT(message, field) {SCN_MESSAGE_##message, offsetof(struct scn_message, as.message.field), #message "." #field}
-                AT(world, at),
-                AT(tree, at),
-                AT(digest, at),
-                AT(log, since),
-                AT(log, until),
-                AT(replay, from),
-                AT(replay, to),
-                AT(restore, at),
-                AT(fork, at),
-#undef AT
-        };
-        enum scn_error error = SCN_OK;
-        for (size_t i = 0; i < sizeof fields / sizeof fields[0] && error == SCN_OK; i++) {
-                if (fields[i].kind == message->kind) {
-                        error = check(*(const struct scn_slice *)((const char *)message + fields[i].at));
-                }
-                if (error != SCN_OK) {
-                        (void)snprintf(text_out, SCN_AT_TEXT_BYTES, "%s: %s", fields[i].name,
-                                error != SCN_E_BAD_MESSAGE ? scn_error_text(error) : "no revision, time or tag");
-                }
-        }
-        return error;
 }
 
 enum scn_error scn_at_find(

@@ -9,12 +9,6 @@
 #include "protocol/wire/message.h"
 #include "storage/storage.h"
 
-#define SCN_AT_TEXT_BYTES 64
-
-/* Whether what a request says of revisions can be read: SCN_OK, or SCN_E_BAD_MESSAGE, SCN_E_BAD_UTF8, SCN_E_RANGE,
- * SCN_E_NOT_INTEGER, and then a text that names the field. */
-SCN_NODISCARD enum scn_error scn_at_check(const struct scn_message *message, char text_out[SCN_AT_TEXT_BYTES]);
-
 /* On a worker. SCN_E_BAD_MESSAGE: neither integer nor text; SCN_E_BAD_UTF8, SCN_E_BAD_TIME, SCN_E_NO_TAG, those of
  * storage.h. Whether the revision has been reached is not looked at. */
 SCN_NODISCARD enum scn_error scn_at_find(

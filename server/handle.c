@@ -5,7 +5,6 @@
 
 #include "protocol/base/alloc.h"
 #include "server/adopt.h"
-#include "server/at.h"
 #include "server/core.h"
 #include "server/fork.h"
 #include "server/history.h"
@@ -393,17 +392,6 @@ static void refuse_unopened(struct scn_session *session, const struct scn_messag
         scn_session_reject(session, message->kind, request_of(message), SCN_E_NOT_OPEN, text);
 }
 
-/* One that says a revision in no way that there is. What has a number is refused in its turn. */
-static bool refuse_unreadable(struct scn_session *session, const struct scn_message *message)
-{
-        char text[SCN_AT_TEXT_BYTES];
-        const enum scn_error error = message->kind == SCN_MESSAGE_restore ? SCN_OK : scn_at_check(message, text);
-        if (error != SCN_OK) {
-                scn_session_fail(session, message->as.tree.request, error, text);
-        }
-        return error != SCN_OK;
-}
-
 bool scn_handle(struct scn_session *session, const struct scn_message *message)
 {
         if (session->state == SCN_SESSION_NEW) {
@@ -423,9 +411,6 @@ bool scn_handle(struct scn_session *session, const struct scn_message *message)
                 }
                 if (handlers[i].needs_room && session->state != SCN_SESSION_OPEN) {
                         refuse_unopened(session, message);
-                        return true;
-                }
-                if (refuse_unreadable(session, message)) {
                         return true;
                 }
                 if (handlers[i].needs_room && scn_session_is_lent(session)) {

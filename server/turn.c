@@ -5,7 +5,6 @@
 
 #include "protocol/base/alloc.h"
 #include "server/answer.h"
-#include "server/at.h"
 #include "server/attempt.h"
 #include "server/core.h"
 #include "server/restore.h"
@@ -209,11 +208,7 @@ static enum step take_restore(struct scn_attempt *taken)
         const struct scn_message_restore *message = &taken->message->as.restore;
         struct scn_said said;
         const char *text = NULL;
-        char unreadable[SCN_AT_TEXT_BYTES];
-        enum scn_error error = scn_at_check(taken->message, unreadable);
-        if (error != SCN_OK) {
-                return refuse(session, message->number, error, unreadable);
-        }
+        enum scn_error error = SCN_OK;
         const enum scn_restore_state state = scn_restore_prepare(session, message, &said, &text, &error);
         if (state == SCN_RESTORE_REFUSED) {
                 return refuse(session, message->number, error, text);

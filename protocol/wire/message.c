@@ -17,6 +17,7 @@ enum field_kind {
         KIND_TEXT,
         KIND_BIN,
         KIND_REF,
+        KIND_AT,
         KIND_RAW,
 };
 
@@ -114,6 +115,7 @@ static bool is_absent(const struct scn_message *message, const struct field *fie
                 return ((const struct scn_node_ref *)at)->kind == SCN_REF_NONE;
         case KIND_TEXT:
         case KIND_BIN:
+        case KIND_AT:
         case KIND_RAW:
                 return ((const struct scn_slice *)at)->data == NULL;
         }
@@ -206,6 +208,7 @@ static void encode_field(struct scn_packer *packer, const struct scn_message *me
         case KIND_REF:
                 scn_pack_ref(packer, at);
                 break;
+        case KIND_AT:
         case KIND_RAW:
                 scn_pack_raw(packer, *(const struct scn_slice *)at);
                 break;
@@ -240,6 +243,20 @@ enum scn_error scn_message_encode(const struct scn_message *message, struct scn_
 
 /* --- Decoding --- */
 
+/* Kept as it is spelled: whether there is such a revision, time or tag, the history says. */
+static struct scn_slice decode_at(struct scn_unpacker *unpacker)
+{
+        const struct scn_slice spelled = scn_unpack_raw(unpacker);
+        struct scn_unpacker at = scn_unpacker_from(spelled);
+        if (scn_unpack_kind(&at) == SCN_PACK_TEXT) {
+                (void)scn_unpack_text(&at, UINT32_MAX);
+        } else {
+                (void)scn_unpack_uint(&at, SCN_REVISION_MAX);
+        }
+        unpacker->error = unpacker->error == SCN_OK ? at.error : unpacker->error;
+        return spelled;
+}
+
 static void decode_field(struct scn_unpacker *unpacker, struct scn_message *message, const struct field *field)
 {
         void *at = member(message, field);
@@ -261,6 +278,9 @@ static void decode_field(struct scn_unpacker *unpacker, struct scn_message *mess
                 break;
         case KIND_REF:
                 *(struct scn_node_ref *)at = scn_unpack_ref(unpacker);
+                break;
+        case KIND_AT:
+                *(struct scn_slice *)at = decode_at(unpacker);
                 break;
         case KIND_RAW:
                 *(struct scn_slice *)at = scn_unpack_raw(unpacker);
@@ -292,6 +312,7 @@ static const char *const wants[] = {
         [KIND_TEXT] = "wants text, a str",
         [KIND_BIN] = "wants a bin",
         [KIND_REF] = "wants a node: an id, a uid or a path",
+        [KIND_AT] = "wants a revision, or a time or tag as text",
         [KIND_RAW] = "wants one object",
 };
 

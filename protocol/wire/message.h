@@ -32,6 +32,7 @@ enum scn_message_receiver {
 #define SCN_FIELD_TYPE_TEXT struct scn_slice
 #define SCN_FIELD_TYPE_BIN struct scn_slice
 #define SCN_FIELD_TYPE_REF struct scn_node_ref
+#define SCN_FIELD_TYPE_AT struct scn_slice
 #define SCN_FIELD_TYPE_RAW struct scn_slice
 #define SCN_MESSAGE_MEMBER(message, kind, name, presence, what) SCN_FIELD_TYPE_##kind name;
 #define SCN_MESSAGE_STRUCT(number, message, receiver, since, bytes_max, what)                                          \
@@ -47,6 +48,7 @@ SCN_MESSAGE_LIST(SCN_MESSAGE_STRUCT)
 #undef SCN_FIELD_TYPE_TEXT
 #undef SCN_FIELD_TYPE_BIN
 #undef SCN_FIELD_TYPE_REF
+#undef SCN_FIELD_TYPE_AT
 #undef SCN_FIELD_TYPE_RAW
 
 struct scn_message {

@@ -17,6 +17,7 @@
  *   TEXT   str, UTF-8                        struct scn_slice         data == NULL
  *   BIN    bin                               struct scn_slice         data == NULL
  *   REF    integer (id), bin (uid), str (path)  struct scn_node_ref   kind NONE
+ *   AT     integer (revision), str (time, tag)  struct scn_slice      data == NULL
  *   RAW    any one object                    struct scn_slice         data == NULL
  *
  * M: must be there, O: may be absent. */
@@ -69,19 +70,19 @@
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, RAW, nodes, M, "array of node references")                                                                \
         F(m, REF, relative, O, "node whose frame the answer is in; absent: the world")                                 \
-        F(m, RAW, at, O, "revision (integer), time or tag (text)")                                                     \
+        F(m, AT, at, O, "revision (integer), time or tag (text)")                                                      \
         F(m, BOOL, durable, O, "answer from what cannot be lost any more")
 
 #define SCN_FIELDS_OF_tree(F, m)                                                                                       \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, REF, node, O, "top of the subtree; absent: the root")                                                     \
         F(m, UINT, depth, O, "levels below the top; absent: all")                                                      \
-        F(m, RAW, at, O, "revision or time")
+        F(m, AT, at, O, "revision or time")
 
 #define SCN_FIELDS_OF_digest(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
         F(m, REF, node, O, "top of the subtree; absent: the document")                                                 \
-        F(m, RAW, at, O, "revision, time or tag")                                                                      \
+        F(m, AT, at, O, "revision, time or tag")                                                                       \
         F(m, UINT, mask, O, "channels; absent: all")
 
 #define SCN_FIELDS_OF_log(F, m)                                                                                        \
@@ -92,13 +93,13 @@
         F(m, UINT, to, O, "last revision")                                                                             \
         F(m, UINT, limit, O, "transactions at the most")                                                               \
         F(m, UINT, group, O, "only of this group")                                                                     \
-        F(m, RAW, since, O, "revision, time or tag to begin after")                                                    \
-        F(m, RAW, until, O, "revision, time or tag to end with")
+        F(m, AT, since, O, "revision, time or tag to begin after")                                                     \
+        F(m, AT, until, O, "revision, time or tag to end with")
 
 #define SCN_FIELDS_OF_replay(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answers")                                                            \
-        F(m, RAW, from, O, "revision, time or tag to begin after")                                                     \
-        F(m, RAW, to, O, "last revision, time or tag")                                                                 \
+        F(m, AT, from, O, "revision, time or tag to begin after")                                                      \
+        F(m, AT, to, O, "last revision, time or tag")                                                                  \
         F(m, REF, node, O, "only this subtree")                                                                        \
         F(m, UINT, mask, O, "channels")                                                                                \
         F(m, BOOL, merged, O, "all that changed as one delta")                                                         \
@@ -155,12 +156,12 @@
 
 #define SCN_FIELDS_OF_restore(F, m)                                                                                    \
         F(m, UINT, number, M, "the client's number, as for an edit")                                                   \
-        F(m, RAW, at, M, "revision, time or tag")                                                                      \
+        F(m, AT, at, M, "revision, time or tag")                                                                       \
         F(m, REF, node, O, "only this subtree; absent: the document")
 
 #define SCN_FIELDS_OF_fork(F, m)                                                                                       \
         F(m, UINT, request, M, "comes back in the answer")                                                             \
-        F(m, RAW, at, O, "revision, time or tag; absent: the durable revision")                                        \
+        F(m, AT, at, O, "revision, time or tag; absent: the durable revision")                                         \
         F(m, TEXT, to, M, "name of the new document")
 
 #define SCN_FIELDS_OF_adopt(F, m)                                                                                      \
