@@ -4,6 +4,7 @@
 /* undo, redo, restore, log. */
 
 #include "client/scenectl/ctl.h"
+#include "protocol/base/uid.h"
 #include "protocol/wire/pack.h"
 
 #include <stdio.h>
@@ -175,44 +176,62 @@ static struct transaction read_transaction(struct scn_slice map)
         return transaction;
 }
 
-/* "add 4eb3338f": so much of a uid tells nodes apart for the eye. */
-static void print_op(struct scn_slice map)
+/* What an op of a transaction was, and to which node. */
+struct logged_op {
+        struct scn_slice word;
+        struct scn_uid uid;
+};
+
+static struct logged_op read_op(struct scn_slice map)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(map);
         const uint32_t count = scn_unpack_map(&unpacker);
-        struct scn_slice word = {NULL, 0};
-        struct scn_uid uid = {{0}};
+        struct logged_op op = {.word = {NULL, 0}};
         for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
                 const struct scn_slice key = scn_unpack_text(&unpacker, UINT32_MAX);
                 const enum scn_pack_kind kind = scn_unpack_kind(&unpacker);
                 if (is_key(key, "op") && kind == SCN_PACK_TEXT) {
-                        word = scn_unpack_text(&unpacker, UINT32_MAX);
+                        op.word = scn_unpack_text(&unpacker, UINT32_MAX);
                 } else if (is_key(key, "uid") && kind == SCN_PACK_BIN) {
-                        uid = scn_unpack_uid(&unpacker);
+                        op.uid = scn_unpack_uid(&unpacker);
                 } else {
                         (void)scn_unpack_raw(&unpacker);
                 }
         }
-        char text[SCN_UID_TEXT_LENGTH + 1];
-        scn_uid_to_text(uid, text);
-        scn_ctl_print_text(word);
-        scn_ctl_print(" %.8s", text);
+        return op;
 }
 
+#define NODES_SHOWN 2u
+
+/* "rename+set 4eb3338f-...": what one node after the other was done to. */
 static void print_ops(struct scn_slice ops)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(ops);
         const uint32_t count = ops.data == NULL ? 0 : scn_unpack_array(&unpacker);
-        const uint32_t shown = count < 5 ? count : 4;
-        for (uint32_t i = 0; i < shown && unpacker.error == SCN_OK; i++) {
-                const struct scn_slice op = scn_unpack_raw(&unpacker);
-                scn_ctl_print(i == 0 ? "  " : ", ");
-                if (unpacker.error == SCN_OK) {
-                        print_op(op);
+        struct logged_op before = {.word = {NULL, 0}};
+        char uid[SCN_UID_TEXT_LENGTH + 1] = "";
+        uint32_t nodes = 0;
+        for (uint32_t i = 0; i < count; i++) {
+                const struct logged_op op = read_op(scn_unpack_raw(&unpacker));
+                if (unpacker.error != SCN_OK) {
+                        return;
                 }
+                const bool is_same = i > 0 && scn_uid_equal(op.uid, before.uid);
+                if (!is_same && i > 0) {
+                        scn_ctl_print(" %s", uid);
+                }
+                if (!is_same && nodes == NODES_SHOWN) {
+                        scn_ctl_print(" and %u more", (unsigned)(count - i));
+                        return;
+                }
+                scn_ctl_print(i == 0 ? "  " : is_same ? "+" : ", ");
+                scn_ctl_print_text(op.word);
+                scn_uid_to_text(op.uid, uid);
+                before = op;
+                nodes += !is_same;
         }
-        if (shown < count) {
-                scn_ctl_print(" and %u more", (unsigned)(count - shown));
+        if (count > 0) {
+                scn_ctl_print(" %s", uid);
         }
 }
 

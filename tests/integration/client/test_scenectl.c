@@ -490,6 +490,18 @@ SCN_TEST_WITH(scenectl, locks_nodes_for_as_long_as_it_runs, .timeout = 60)
         stage_tear_down(&stage);
 }
 
+/* Two of the boat, one of the lamp, two of the root. */
+static void apply_of_five_ops(struct stage *stage)
+{
+        write_file(stage, "five",
+                "{\"ops\":[{\"op\":\"rename\",\"node\":\"" BOAT "\",\"name\":\"Gig\"},"
+                "{\"op\":\"set\",\"node\":\"" BOAT "\",\"key\":\"k\",\"value\":1},"
+                "{\"op\":\"rename\",\"node\":\"" LAMP "\",\"name\":\"Lantern\"},"
+                "{\"op\":\"set\",\"node\":\"/\",\"key\":\"k\",\"value\":1},"
+                "{\"op\":\"set\",\"node\":\"/\",\"key\":\"l\",\"value\":1}]}\n");
+        (void)stage_run(stage, 0, "apply", "isle", "five", NULL);
+}
+
 SCN_TEST_WITH(scenectl, tells_the_past, .timeout = 60)
 {
         struct stage stage;
@@ -500,8 +512,11 @@ SCN_TEST_WITH(scenectl, tells_the_past, .timeout = 60)
         (void)stage_run(&stage, 0, "rename-node", "isle", BOAT, "Ship", NULL);
         cr_assert_str_neq(stage_run(&stage, 0, "digest", "isle", "--json", NULL), digest);
         expect(stage_run(&stage, 0, "digest", "isle", "--at", "2", "--json", NULL), digest);
-        expect_part(stage_run(&stage, 0, "log", "isle", NULL), "ann  edit  rename 11111111\n");
+        expect_part(stage_run(&stage, 0, "log", "isle", NULL), "ann  edit  rename " BOAT "\n");
         cr_assert_eq(lines_of(&stage), 3);
+        apply_of_five_ops(&stage);
+        expect_part(stage_run(&stage, 0, "log", "isle", "--from", "4", NULL),
+                "ann  edit  rename+set " BOAT ", rename " LAMP " and 2 more\n");
         expect_part(stage_run(&stage, 0, "log", "isle", "--from", "2", "--to", "2", "--json", NULL),
                 "{\"rev\":2,\"time\":");
         expect_part(stage.output, "\"author\":\"ann\"");
@@ -512,7 +527,7 @@ SCN_TEST_WITH(scenectl, tells_the_past, .timeout = 60)
                 stage.output, "\"author\":\"ann\",\"cause\":\"edit\",\"changed\":[{\"uid\":\"" LAMP "\",\"parent\":");
         expect_part(
                 stage.output, "\"changed\":[{\"uid\":\"" BOAT "\",\"name\":\"Ship\"}],\"removed\":[],\"left\":[]}\n");
-        cr_assert_eq(lines_of(&stage), 3);
+        cr_assert_eq(lines_of(&stage), 4);
         expect_part(stage_run(&stage, 0, "verify", "isle", "--json", NULL), "\"ok\":true");
         expect_part(stage_run(&stage, 1, "tree", "isle", "--at", "99", NULL), "future");
         stage_tear_down(&stage);
