@@ -10,6 +10,7 @@
  * small piece about every second, and turns wait for that piece. */
 
 #include "protocol/base/alloc.h"
+#include "server/adopt.h"
 #include "server/checkpoint.h"
 #include "server/core.h"
 #include "server/room_open.h"
@@ -188,8 +189,10 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
         if (room->checkpoint != NULL) {
                 return true;
         }
+        /* One that is about to be replaced has been told to stop making them. */
         if (room->state != SCN_ROOM_OPEN || room->is_broken || !room->has_epoch || server->is_stopping ||
-                server->is_low || !is_due(room, is_last) || server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
+                server->is_low || scn_adopt_is_replacing(server, room->name) || !is_due(room, is_last) ||
+                server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
                 scn_server_now_ms(server) < room->checkpoint_retry_ms) {
                 return false;
         }
