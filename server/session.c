@@ -509,6 +509,7 @@ void scn_session_feed(struct scn_session *session, const void *bytes, size_t siz
 static struct scn_queued *take_head(struct scn_session *session)
 {
         struct scn_queued *head = session->inbox_first;
+        session->history_place = 0;
         session->inbox_first = head->next;
         session->inbox_last = head->next == NULL ? NULL : session->inbox_last;
         session->inbox_bytes -= sizeof *head + head->size;

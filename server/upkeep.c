@@ -321,7 +321,8 @@ void scn_room_gather(struct scn_room *room, uint64_t bytes)
 bool scn_room_has_readers(const struct scn_room *room)
 {
         const struct scn_server *server = room->server;
-        return server->history_jobs_count > 0 || server->backups_count > 0 || server->has_listing ||
+        return server->history_jobs_count[SCN_HISTORY_QUESTION] > 0 ||
+                server->history_jobs_count[SCN_HISTORY_STEP] > 0 || server->backups_count > 0 || server->has_listing ||
                 room->checkpoint != NULL || scn_room_has_history_piece(room);
 }
 

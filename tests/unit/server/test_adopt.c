@@ -410,7 +410,7 @@ SCN_TEST(adopt, that_nobody_waits_for_is_not_checked_to_the_end)
                 while (!world.hub.server->has_check) {
                         cr_assert(hub_step(&world.hub));
                 }
-                cr_assert_eq(world.hub.server->history_jobs_count, 0);
+                cr_assert_eq(world.hub.server->history_jobs_count[SCN_HISTORY_QUESTION], 0);
                 if (is_stopping) {
                         scn_server_stop(world.hub.server);
                 } else {
