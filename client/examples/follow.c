@@ -13,6 +13,7 @@
 
 struct follower {
         bool is_done;
+        bool is_alone; /* nobody is there, which was said */
         int code;
 };
 
@@ -76,6 +77,16 @@ static void wait_and_dispatch(struct scn_socket *socket)
         scn_socket_dispatch(socket);
 }
 
+/* The library goes on trying; whoever waits should know why. */
+static void tell_if_alone(const struct scn_socket *socket, struct follower *follower)
+{
+        const bool is_alone = scn_socket_failures(socket) > 0;
+        if (is_alone && !follower->is_alone) {
+                fprintf(stderr, "follow: no connection: %s; trying again\n", scn_socket_problem(socket));
+        }
+        follower->is_alone = is_alone;
+}
+
 static int follow(struct scn_client *client, const char *address, struct follower *follower)
 {
         struct scn_view_options options = SCN_VIEW_OPTIONS_INIT;
@@ -89,6 +100,7 @@ static int follow(struct scn_client *client, const char *address, struct followe
         }
         while (!follower->is_done) {
                 wait_and_dispatch(socket);
+                tell_if_alone(socket, follower);
         }
         scn_socket_destroy(socket);
         return follower->code;
@@ -96,7 +108,7 @@ static int follow(struct scn_client *client, const char *address, struct followe
 
 int main(int argc, char **argv)
 {
-        struct follower follower = {false, 0};
+        struct follower follower = {.code = 0};
         struct scn_client_options options = SCN_CLIENT_OPTIONS_INIT;
         struct scn_client *client;
         if (argc != 3) {

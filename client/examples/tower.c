@@ -20,6 +20,7 @@ struct tower {
         struct scn_uid base;
         struct scn_uid top;
         uint32_t answers; /* still to come */
+        bool is_alone;    /* nobody is there, which was said */
         int code;
 };
 
@@ -117,6 +118,16 @@ static void finish(struct tower *tower)
         submit(tower, draft, scn_draft_rename(draft, top, "stop"));
 }
 
+/* The library goes on trying; whoever waits should know why. */
+static void tell_if_alone(struct tower *tower)
+{
+        const bool is_alone = scn_socket_failures(tower->socket) > 0;
+        if (is_alone && !tower->is_alone) {
+                fprintf(stderr, "tower: no connection: %s; trying again\n", scn_socket_problem(tower->socket));
+        }
+        tower->is_alone = is_alone;
+}
+
 int main(int argc, char **argv)
 {
         struct tower tower = {.code = 0};
@@ -140,6 +151,7 @@ int main(int argc, char **argv)
         finish(&tower);
         while (tower.answers > 0 && tower.code == 0) {
                 scn_socket_wait(tower.socket, -1);
+                tell_if_alone(&tower);
         }
         scn_socket_destroy(tower.socket);
         scn_client_destroy(tower.client);

@@ -524,9 +524,10 @@ static void print_result(struct scn_ctl *ctl, const struct scn_result *result)
                         (unsigned long long)result->rev);
                 if (result->summary.data != NULL) {
                         scn_ctl_print("  ");
-                        scn_ctl_print_members(result->summary, ", ");
+                        scn_ctl_print_summary(result->summary, NULL);
+                } else {
+                        scn_ctl_print("\n");
                 }
-                scn_ctl_print("\n");
                 scn_ctl_print_otherwise(result->results);
                 return;
         }

@@ -49,7 +49,7 @@ enum scn_ctl_exit {
         X(author, "NAME", "only what this author did")                                                                 \
         X(from, "REV", "first revision")                                                                               \
         X(to, "REV", "last revision")                                                                                  \
-        X(limit, "N", "so many at the most")                                                                           \
+        X(limit, "N", "so many at the most: the oldest")                                                               \
         X(speed, "X|max", "times as fast as it happened; max: without waiting")                                        \
         X(relative_to, "NODE", "in this node's frame, not the world's")                                                \
         X(step, "STEP", "the step that began with this revision")                                                      \
@@ -220,8 +220,10 @@ void scn_ctl_print_members(struct scn_slice map, const char *separator);
 struct scn_unpacker;
 /* The unpacker at the member of this name. False: the map has none, or is none. */
 bool scn_ctl_find_member(struct scn_slice map, const char *name, struct scn_unpacker *unpacker_out);
-/* ... without the member of this name, which is told otherwise. */
-void scn_ctl_print_members_but(struct scn_slice map, const char *separator, const char *but);
+/* ... without the members of these names, up to NULL, which are told otherwise. */
+void scn_ctl_print_members_but(struct scn_slice map, const char *separator, const char *const *but);
+/* What an edit came to, without this member (NULL: all): the rest of a line, and one for each field skipped. */
+void scn_ctl_print_summary(struct scn_slice summary, const char *but);
 /* Seconds since 1970 in microseconds, as a date. */
 void scn_ctl_print_time(uint64_t time_us);
 /* So that whoever reads from us does not wait. */

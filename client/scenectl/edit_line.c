@@ -253,6 +253,10 @@ static void read_op(struct reading *reading, json_t *object)
         {
                 read_member(reading, member, value);
         }
+        /* To remove is said, not left to a member that was forgotten. */
+        if (reading->op.kind == SCN_OP_SET && json_object_get(object, "value") == NULL) {
+                fail(reading, SCN_E_BAD_OP, "value", "is missing; null removes the property");
+        }
         if (reading->error == SCN_OK) {
                 append(reading);
         }

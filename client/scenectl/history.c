@@ -64,8 +64,7 @@ static void print_dry(const struct scn_result *result)
                 scn_ctl_print("would change %llu", (unsigned long long)count);
         }
         scn_ctl_print(", revision %llu  ", (unsigned long long)result->rev);
-        scn_ctl_print_members_but(result->summary, ", ", "applied");
-        scn_ctl_print("\n");
+        scn_ctl_print_summary(result->summary, "applied");
 }
 
 struct taking {

@@ -52,7 +52,7 @@ static bool read_file(struct import *import, const char *path, struct scn_gltf_r
         options->random = draw;
         options->random_data = source;
         /* Whatever its name: libassimp knows glTF too, and would go after its meshes. */
-        const bool is_gltf = scn_gltf_is_name(path) || scn_gltf_begins(path) || !scn_assimp_is_built_in();
+        const bool is_gltf = scn_gltf_is_name(path) || scn_gltf_begins(path);
         const enum scn_gltf_fault fault = is_gltf ? scn_gltf_read_file(path, options, nodes_out, &import->report)
                                                   : scn_assimp_read_file(path, options, nodes_out, &import->report);
         scn_client_destroy(source);

@@ -5,6 +5,7 @@
 
 #include "client/scenectl/ctl.h"
 #include "protocol/base/alloc.h"
+#include "protocol/base/assert.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -16,6 +17,9 @@
 
 #define SERVER_DEFAULT "127.0.0.1:7420"
 #define HELP_BYTES 8192
+#define HELP_LINE 78
+#define HELP_COLUMN 35 /* of what a command does */
+#define KEY_HELP 'h'   /* argp's own is '?' */
 #define MARK '\1'
 
 /* Keys of options: these need no letter of their own. */
@@ -30,6 +34,7 @@ static const struct argp_option global_options[] = {
         {"server", KEY_SERVER, "ADDRESS", 0, "HOST:PORT or unix:PATH ($SCENED_SERVER, else " SERVER_DEFAULT ")", 10},
         {"as", KEY_AS, "NAME", 0, "whose edits these are, where no login is configured ($USER)", 10},
         {"json", KEY_JSON, NULL, 0, "one JSON object a line", 10},
+        {NULL, KEY_HELP, NULL, OPTION_HIDDEN, NULL, 10},
         {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -111,6 +116,9 @@ static error_t parse_global(int key, char *value, struct argp_state *state)
                 return 0;
         case KEY_JSON:
                 ctl->is_json = true;
+                return 0;
+        case KEY_HELP:
+                argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
                 return 0;
         default:
                 return ARGP_ERR_UNKNOWN;
@@ -279,17 +287,38 @@ static error_t parse_main(int key, char *value, struct argp_state *state)
         }
 }
 
+/* What a command does, in lines that begin beneath one another; gives the size. */
+static size_t describe(char help[HELP_BYTES], size_t size, const char *what)
+{
+        const int width = HELP_LINE - HELP_COLUMN;
+        while (*what != '\0' && size < HELP_BYTES) {
+                int length = (int)strlen(what);
+                if (length > width) {
+                        length = width;
+                        while (length > 1 && what[length] != ' ') {
+                                length--;
+                        }
+                }
+                const char *next = what + length + (what[length] == ' ');
+                size += (size_t)snprintf(
+                        help + size, HELP_BYTES - size, "%.*s\n%*s", length, what, *next != '\0' ? HELP_COLUMN : 0, "");
+                what = next;
+        }
+        return size;
+}
+
 static void describe_commands(char help[HELP_BYTES])
 {
         size_t size = (size_t)snprintf(help, HELP_BYTES, "Commands of the scene daemon.\v");
         for (const struct scn_ctl_command *command = scn_ctl_commands; command->name != NULL; command++) {
-                const int added = snprintf(help + size, HELP_BYTES - size, "  %-13s%-19s %s\n", command->name,
-                        command->usage, command->what);
-                size += size + (size_t)added < HELP_BYTES ? (size_t)added : 0;
+                size += (size_t)snprintf(
+                        help + size, HELP_BYTES - size, "  %-13s%-19s ", command->name, command->usage);
+                size = describe(help, size, command->what);
+                SCN_ASSERT(size < HELP_BYTES);
         }
         (void)snprintf(help + size, HELP_BYTES - size,
-                "\nscenectl COMMAND --help says more about each.\n\n"
-                "Exit status: 0 done; 1 refused, or not in order; 2 wrong usage; "
+                "\nscenectl COMMAND --help, or scenectl help COMMAND, says more about each.\n\n"
+                "Exit status: 0 done; 1 refused, or not in order; 2 wrong usage;\n"
                 "3 no server, or it went away.\n"
                 "Environment: SCENED_SERVER, SCENED_TOKEN, USER, TMPDIR.");
 }
@@ -307,6 +336,7 @@ static const struct scn_ctl_command *find_command(const char *name)
 static int run(struct scn_ctl *ctl, int argc, char **argv, char **texts_out)
 {
         static char help[HELP_BYTES];
+        static char help_option[] = "--help";
         struct choice choice = {ctl, 0};
         const struct argp_child children[] = {{&global_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
         const struct argp argp = {NULL, parse_main, "COMMAND ...", help, children, NULL, NULL};
@@ -314,6 +344,15 @@ static int run(struct scn_ctl *ctl, int argc, char **argv, char **texts_out)
         ctl->is_json = wants_json(argc, argv);
         if (!parse(ctl, &argp, argc, argv, ARGP_IN_ORDER, &choice)) {
                 return ctl->code;
+        }
+        if (strcmp(argv[choice.at], "help") == 0) {
+                if (choice.at + 1 == argc) {
+                        argv[choice.at] = help_option;
+                        (void)parse(ctl, &argp, argc, argv, ARGP_IN_ORDER, &choice); /* which ends here */
+                        return ctl->code;
+                }
+                argv[choice.at] = argv[choice.at + 1];
+                argv[choice.at + 1] = help_option;
         }
         const struct scn_ctl_command *command = find_command(argv[choice.at]);
         if (command == NULL) {

@@ -338,10 +338,19 @@ bool scn_ctl_find_member(struct scn_slice map, const char *name, struct scn_unpa
 /* Each value as JSON says it, digests and texts without quotation marks and times as dates. */
 void scn_ctl_print_members(struct scn_slice map, const char *separator)
 {
-        scn_ctl_print_members_but(map, separator, NULL);
+        const char *const none[] = {NULL};
+        scn_ctl_print_members_but(map, separator, none);
 }
 
-void scn_ctl_print_members_but(struct scn_slice map, const char *separator, const char *but)
+static bool is_among(struct scn_slice key, const char *const *names)
+{
+        while (*names != NULL && !is_named(key, *names)) {
+                names++;
+        }
+        return *names != NULL;
+}
+
+void scn_ctl_print_members_but(struct scn_slice map, const char *separator, const char *const *but)
 {
         struct scn_unpacker unpacker = scn_unpacker_from(map);
         const char *between = "";
@@ -353,7 +362,7 @@ void scn_ctl_print_members_but(struct scn_slice map, const char *separator, cons
                 if (unpacker.error != SCN_OK) {
                         return;
                 }
-                if (but != NULL && is_named(key, but)) {
+                if (is_among(key, but)) {
                         continue;
                 }
                 (void)fputs(between, stdout);

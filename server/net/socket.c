@@ -30,6 +30,12 @@ static bool complain(const char *what, const char *why, char problem_out[SCN_PRO
         return false;
 }
 
+/* With the way out, where there always is one. */
+static const char *why_not_bound(int error)
+{
+        return error == EADDRINUSE ? "another program listens there; choose another with --listen" : strerror(error);
+}
+
 /* --------------------------------------------------------------------- TCP */
 
 union socket_address {
@@ -174,7 +180,7 @@ static bool clear_path(const struct scn_address *address, const union socket_add
                 return complain(address->text, "there is something else than a socket; it is left alone", problem_out);
         switch (look_for_holder(filled, size)) {
         case HOLDER_LIVES:
-                return complain(address->text, "another program listens there", problem_out);
+                return complain(address->text, why_not_bound(EADDRINUSE), problem_out);
         case HOLDER_UNKNOWN:
                 return complain(address->text, strerror(errno), problem_out);
         case HOLDER_NONE:
@@ -244,7 +250,7 @@ bool scn_socket_listen(const struct scn_address *address, const char *held_path,
         } else {
                 is_listening = bind_ip(address, &made);
                 if (!is_listening)
-                        (void)complain(address->text, strerror(errno), problem_out);
+                        (void)complain(address->text, why_not_bound(errno), problem_out);
         }
         if (!is_listening) {
                 (void)close(made.descriptor);

@@ -768,7 +768,10 @@ def main():
             command.add_argument("node", nargs="?", default="/")
     arguments = parser.parse_args()
     try:
-        client = Client(arguments.server, author=arguments.author)
+        try:
+            client = Client(arguments.server, author=arguments.author)
+        except OSError as error:
+            raise OSError("cannot connect to %s: %s" % (arguments.server, error.strerror or error)) from error
         client.open(arguments.document, create=arguments.command == "demo")
         return arguments.run(client, arguments) or 0
     except (ScenedError, OSError) as error:

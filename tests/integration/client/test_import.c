@@ -419,7 +419,7 @@ static const char fbx[] = "; FBX 7.4.0 project file\n"
                           "}\n"
                           "Connections: {\n C: \"OO\",1,0\n C: \"OO\",2,1\n}\n";
 
-SCN_TEST_WITH(import, takes_other_formats_where_libassimp_is, .timeout = 120)
+SCN_TEST_WITH(import, takes_other_formats_where_libassimp_is_and_says_so_where_not, .timeout = 120)
 {
         static const struct {
                 const char *ending;
@@ -433,10 +433,6 @@ SCN_TEST_WITH(import, takes_other_formats_where_libassimp_is, .timeout = 120)
         struct stage stage;
         char path[SCN_DAEMON_PATH_BYTES + 16];
 
-        if (!scn_assimp_is_built_in()) {
-                cr_skip_test("built without libassimp");
-                return;
-        }
         set_up(&stage);
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
                 float matrix[16];
@@ -445,12 +441,18 @@ SCN_TEST_WITH(import, takes_other_formats_where_libassimp_is, .timeout = 120)
                 cr_assert_not_null(file);
                 fputs(rows[i].text, file);
                 cr_assert_eq(fclose(file), 0);
+                if (!scn_assimp_is_built_in()) {
+                        expect_part(run(&stage, 1, "import", rows[i].ending, path, NULL),
+                                "this build reads .gltf and .glb alone; others need libassimp");
+                        continue;
+                }
                 expect_part(run(&stage, 0, "import", rows[i].ending, path, NULL), rows[i].nodes);
                 told_world(&stage, rows[i].ending, rows[i].lantern, matrix);
                 for (unsigned axis = 0; axis < 3; axis++)
                         cr_expect_float_eq(matrix[12 + axis], rows[i].world[axis], 1e-6f, "%s", rows[i].ending);
         }
-        expect_part(run(&stage, 0, "get", "obj", rows[0].lantern, NULL), "\"gltf.mesh\":{\"index\":0,");
+        if (scn_assimp_is_built_in())
+                expect_part(run(&stage, 0, "get", "obj", rows[0].lantern, NULL), "\"gltf.mesh\":{\"index\":0,");
         tear_down(&stage);
 }
 

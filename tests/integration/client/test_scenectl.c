@@ -567,7 +567,15 @@ SCN_TEST_WITH(scenectl, tells_wrong_usage_from_refusals_and_lost_servers, .timeo
         expect_part(stage_run(&stage, 3, "--json", "--server", "unix:/nowhere/socket", "ls", NULL),
                 "{\"error\":\"no_connection\",");
         expect_part(stage_run(&stage, 0, "--help", NULL), "rename-node");
+        /* Beneath one another, also in the longest. */
+        expect_part(stage.output, "standard input\n  watch ");
+        expect_part(stage.output, "whole or\n                                   not at all; FILE -: standard input\n");
+        expect_part(stage_run(&stage, 0, "-h", NULL), "rename-node");
+        expect_part(stage_run(&stage, 0, "help", NULL), "rename-node");
+        expect_part(stage_run(&stage, 2, "help", "frob", NULL), "there is no command 'frob'");
         expect_part(stage_run(&stage, 0, "world", "--help", NULL), "--relative-to");
+        expect_part(stage_run(&stage, 0, "world", "-h", NULL), "--relative-to");
+        expect_part(stage_run(&stage, 0, "help", "world", NULL), "--relative-to");
         expect_part(stage_run(&stage, 0, "--version", NULL), "scenectl 0.");
         stage_tear_down(&stage);
 }

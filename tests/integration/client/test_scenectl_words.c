@@ -158,8 +158,33 @@ SCN_TEST_WITH(scenectl_words, says_what_an_undo_would_change_and_programs_as_eve
         (void)stage_run(&stage, 0, "--as", "ben", "transform", "isle", "/Boat", "--translation", "8,8,8", NULL);
         expect_part(stage_run(&stage, 0, "undo", "isle", "--dry-run", NULL),
                 "would change nothing, revision 4  steps: [3]");
-        expect_part(stage.output, ", skipped: [");
+        expect_part(stage.output, ", skipped: 1\n  skipped translation of " BOAT ": superseded by ben, revision 4, 20");
         cr_expect_null(strstr(stage.output, "applied"), "%s", stage.output);
+        stage_tear_down(&stage);
+}
+
+SCN_TEST_WITH(scenectl_words, tells_people_in_words_what_an_undo_has_left_alone, .timeout = 60)
+{
+        struct stage stage;
+        char path[SERVE_ADDRESS_BYTES];
+        stage_set_up(&stage);
+        stage_make_scene(&stage);
+        (void)snprintf(path, sizeof path, "%s/edits", stage.tool.folder);
+        FILE *file = fopen(path, "w");
+        cr_assert_not_null(file);
+        (void)fprintf(file,
+                "{\"ops\":[{\"op\":\"transform\",\"node\":\"/Boat\",\"t\":[7,7,7]},"
+                "{\"op\":\"set\",\"node\":\"/Boat\",\"key\":\"cargo\",\"value\":1},"
+                "{\"op\":\"rename\",\"node\":\"/Boat/Lamp\",\"name\":\"Light\"}]}\n");
+        cr_assert_eq(fclose(file), 0);
+        (void)stage_run(&stage, 0, "apply", "isle", path, NULL);
+        cr_assert_eq(unlink(path), 0);
+        (void)stage_run(&stage, 0, "--as", "ben", "transform", "isle", "/Boat", "--translation", "8,8,8", NULL);
+        (void)stage_run(&stage, 0, "--as", "ben", "set", "isle", "/Boat", "cargo", "2", NULL);
+        expect_part(stage_run(&stage, 0, "undo", "isle", NULL), "revision 6  steps: [3], applied: 1, skipped: 2\n");
+        expect_part(stage.output, "\n  skipped translation of " BOAT ": superseded by ben, revision 4, 20");
+        expect_part(stage.output, "\n  skipped property cargo of " BOAT ": superseded by ben, revision 5, 20");
+        expect_part(stage.output + strlen(stage.output) - 2, "Z\n");
         stage_tear_down(&stage);
 }
 

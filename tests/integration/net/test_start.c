@@ -74,11 +74,12 @@ SCN_TEST(start, names_an_address_that_is_taken)
 {
         struct scn_daemon daemon, second;
         const char *arguments[] = {"--listen", "127.0.0.1:0", NULL};
-        char address[32], complaint[96];
+        char address[32], complaint[128];
         scn_daemon_init(&daemon);
         scn_daemon_start(&daemon, &(struct scn_daemon_options){.program = "scened_echo", .arguments = arguments});
         (void)snprintf(address, sizeof address, "127.0.0.1:%u", scn_daemon_port(&daemon));
-        (void)snprintf(complaint, sizeof complaint, "--listen %s: Address already in use", address);
+        (void)snprintf(complaint, sizeof complaint,
+                "--listen %s: another program listens there; choose another with --listen", address);
 
         /* And of several addresses none is left behind, nor said to be served, if one of them cannot be. */
         const char *twice[] = {"--listen", "unix:socket", "--listen", address, NULL};

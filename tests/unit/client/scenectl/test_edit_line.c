@@ -135,6 +135,8 @@ SCN_TEST(edit_line, says_which_op_and_which_member_is_wrong)
         refuse(&bench, "{\"ops\":[{\"op\":\"add\",\"parent\":\"/\",\"props\":{\"k\":{\"$what\":1}}}]}", SCN_E_BAD_VALUE,
                 0, "k:");
         refuse(&bench, "{\"ops\":[{\"op\":\"set\",\"node\":\"/\",\"value\":1}]}", SCN_E_BAD_OP, 0, "key");
+        refuse(&bench, "{\"ops\":[{\"op\":\"set\",\"node\":\"/\",\"key\":\"k\"}]}", SCN_E_BAD_OP, 0,
+                "value: is missing; null removes the property");
         refuse(&bench, "{\"ops\":[{\"op\":\"move\",\"node\":\"/\",\"parent\":\"/\",\"keep\":\"x\"}]}", SCN_E_BAD_OP, 0,
                 "keep");
         refuse(&bench, "{\"ops\":[],\"group\":-1}", SCN_E_BAD_OP, UINT32_MAX, "group");
