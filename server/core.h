@@ -54,7 +54,7 @@
  * is finished. A path may cost some tens of milliseconds. */
 #define SCN_SHARE_MS 5u
 #define SCN_TURN_MS 20u
-#define SCN_HISTORY_JOBS_MAX 2u /* the journals' batches need workers, too */
+#define SCN_HISTORY_JOBS_MAX 2u /* of each use: the journals' batches need workers, too */
 #define SCN_LOANS_MAX 4u        /* rooms lent to workers at a time, but for what cannot wait: settling */
 #ifndef SCN_LONG_NODES
 /* What takes longer than a few milliseconds with a document: as much of it as this. A worker does it, see loan.c. */
@@ -129,6 +129,13 @@ struct scn_view_group {
         scn_revision long_from;       /* the same of what has changed since then; 0: of nothing */
         uint64_t snapshot_used_ms;
         size_t whole_bytes; /* of the last one; 0: not known */
+};
+
+/* What the past is read for. Steps are taken in a room's turn, so they cannot wait in one line with questions. */
+enum scn_history_use {
+        SCN_HISTORY_QUESTION, /* also a tag or a fork */
+        SCN_HISTORY_STEP,     /* an undo, redo or restore */
+        SCN_HISTORY_USE_COUNT,
 };
 
 enum scn_session_state {
@@ -216,8 +223,9 @@ struct scn_session {
         struct scn_undo *undo;         /* for the undo or redo at the head of the inbox, as far as it is prepared */
         struct scn_restore *restore;   /* the same for a restore */
         struct scn_author *own;        /* the room's, once it was needed */
-        uint64_t group_number;         /* the gesture that is open ... */
-        scn_revision group_step;       /* ... and the step it makes; 0: none */
+        uint64_t history_place;  /* in the line of those whose head of the inbox waits to read the past; 0: none */
+        uint64_t group_number;   /* the gesture that is open ... */
+        scn_revision group_step; /* ... and the step it makes; 0: none */
         /* Answers of the batch that is being published, put together. */
         size_t answers_bytes;             /* that the batch has for it */
         struct scn_shared_bytes *answers; /* the piece that is being filled, or NULL ... */
@@ -328,8 +336,9 @@ struct scn_server {
         uint64_t sessions_ever;
         struct scn_room *rooms;
         uint32_t rooms_count;
-        uint32_t jobs_count;         /* under way that name no room */
-        uint32_t history_jobs_count; /* of these, questions about the past */
+        uint32_t jobs_count;                                /* under way that name no room */
+        uint32_t history_jobs_count[SCN_HISTORY_USE_COUNT]; /* of these, those that read the past */
+        uint64_t history_places_ever;                       /* given to those who have to wait for one */
         uint32_t checkpoint_jobs_count;
         uint32_t loans_count;    /* rooms that are lent */
         uint64_t readers_ever;   /* jobs that read documents' files beside the rooms themselves */
@@ -378,10 +387,11 @@ void scn_server_spend(struct scn_server *server, uint64_t bytes);
 struct scn_room *scn_server_find_room(struct scn_server *server, struct scn_slice name);
 /* NULL: it is gone. */
 struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t number);
-/* Jobs that read journals are few at a time. Ending one serves those who waited for it. */
-bool scn_server_has_history_job(const struct scn_server *server);
-void scn_server_begin_history_job(struct scn_server *server);
-void scn_server_end_history_job(struct scn_server *server);
+/* Jobs that read journals are few at a time. False: there are as many as may be, and the session waits in line. Ending
+ * one serves those who wait, in their order. */
+bool scn_server_has_history_job(struct scn_session *session, enum scn_history_use use);
+void scn_server_begin_history_job(struct scn_session *session, enum scn_history_use use);
+void scn_server_end_history_job(struct scn_server *server, enum scn_history_use use);
 /* A job begins that reads documents' files, beside the rooms themselves. */
 void scn_server_note_reader(struct scn_server *server);
 /* Serves sessions of which one may have waited for a job to end. */

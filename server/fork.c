@@ -286,7 +286,7 @@ static void done_fork(struct scn_job *base)
                 session->is_asking = false;
                 answer(session, job);
         }
-        scn_server_end_history_job(job->server);
+        scn_server_end_history_job(job->server, SCN_HISTORY_QUESTION);
         if (session != NULL) {
                 scn_session_pump(session);
         }
@@ -320,7 +320,7 @@ static void set_up(struct fork_job *job, const struct scn_session *session, cons
 bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *message)
 {
         struct scn_server *server = session->server;
-        if (!scn_room_is_settled(session->room) || !scn_server_has_history_job(server)) {
+        if (!scn_room_is_settled(session->room) || !scn_server_has_history_job(session, SCN_HISTORY_QUESTION)) {
                 return false;
         }
         struct scn_storage_fault fault;
@@ -345,7 +345,7 @@ bool scn_fork_ask(struct scn_session *session, const struct scn_message_fork *me
         set_up(job, session, message);
         session->is_asking = true;
         scn_server_claim_name(server, &job->claim, job->to);
-        scn_server_begin_history_job(server);
+        scn_server_begin_history_job(session, SCN_HISTORY_QUESTION);
         server->options.submit(server->options.data, &job->job);
         return true;
 }

@@ -220,7 +220,7 @@ static void done_history(struct scn_job *base)
                 answer(session, job);
         }
         scn_past_return(job->server, scn_server_find_room(job->server, job->name), &job->loan);
-        scn_server_end_history_job(job->server);
+        scn_server_end_history_job(job->server, SCN_HISTORY_QUESTION);
         destroy_job(job);
 }
 
@@ -263,7 +263,7 @@ static enum scn_error gather(
 bool scn_history_ask(struct scn_session *session, const struct scn_message *message)
 {
         struct scn_server *server = session->server;
-        if (!scn_server_has_history_job(server)) {
+        if (!scn_server_has_history_job(session, SCN_HISTORY_QUESTION)) {
                 return false;
         }
         if (!scn_output_claim(server)) {
@@ -296,7 +296,7 @@ bool scn_history_ask(struct scn_session *session, const struct scn_message *mess
                 scn_past_lend(session->room, scn_at_revision(at_of(message)), &job->loan);
         }
         session->answers_due++;
-        scn_server_begin_history_job(server);
+        scn_server_begin_history_job(session, SCN_HISTORY_QUESTION);
         server->options.submit(server->options.data, &job->job);
         return true;
 }

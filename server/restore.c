@@ -138,7 +138,7 @@ static void done_restore(struct scn_job *base)
         struct scn_session *session = scn_server_find_session(job->server, job->session);
         struct scn_room *room = job->room;
         scn_server_log_fault(job->server, job->name, "restore", job->restore->error, &job->fault, &job->damaged);
-        scn_server_end_history_job(job->server);
+        scn_server_end_history_job(job->server, SCN_HISTORY_STEP);
         if (room != NULL) {
                 room->jobs_count--;
         }
@@ -189,7 +189,7 @@ static bool submit(
                 job->room = session->room;
                 job->room->jobs_count++;
         }
-        scn_server_begin_history_job(server);
+        scn_server_begin_history_job(session, SCN_HISTORY_STEP);
         server->options.submit(server->options.data, &job->job);
         return true;
 }
@@ -259,7 +259,7 @@ enum scn_restore_state scn_restore_prepare(struct scn_session *session, const st
                 session->restore->prepared_for == room->durable) {
                 return SCN_RESTORE_READY;
         }
-        if (!scn_server_has_history_job(session->server)) {
+        if (!scn_server_has_history_job(session, SCN_HISTORY_STEP)) {
                 return SCN_RESTORE_WAITS;
         }
         enum scn_error error = find_node(session, message, &node);

@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of those who wait for a job, at the end of one. */
+#define HISTORY_TRIES 16u
+
 uint64_t scn_server_now_ms(const struct scn_server *server)
 {
         return server->options.monotonic_ms(server->options.data);
@@ -109,22 +112,52 @@ struct scn_session *scn_server_find_session(struct scn_server *server, uint64_t 
         return session;
 }
 
-bool scn_server_has_history_job(const struct scn_server *server)
+bool scn_server_has_history_job(struct scn_session *session, enum scn_history_use use)
 {
-        return server->history_jobs_count < SCN_HISTORY_JOBS_MAX;
+        struct scn_server *server = session->server;
+        const bool has_job = server->history_jobs_count[use] < SCN_HISTORY_JOBS_MAX;
+        if (!has_job && session->history_place == 0) {
+                session->history_place = ++server->history_places_ever;
+        }
+        return has_job;
 }
 
-void scn_server_begin_history_job(struct scn_server *server)
+void scn_server_begin_history_job(struct scn_session *session, enum scn_history_use use)
 {
+        struct scn_server *server = session->server;
+        session->history_place = 0;
         server->jobs_count++;
-        server->history_jobs_count++;
+        server->history_jobs_count[use]++;
         scn_server_note_reader(server);
 }
 
-void scn_server_end_history_job(struct scn_server *server)
+/* The first in the line behind a place; NULL: nobody. */
+static struct scn_session *next_in_line(const struct scn_server *server, uint64_t place)
 {
+        struct scn_session *first = NULL;
+        for (struct scn_session *session = server->sessions; session != NULL; session = session->next) {
+                const bool is_first = first == NULL || session->history_place < first->history_place;
+                first = session->history_place > place && is_first ? session : first;
+        }
+        return first;
+}
+
+/* Who waits and cannot have it now, for the room is not settled, keeps the place. */
+void scn_server_end_history_job(struct scn_server *server, enum scn_history_use use)
+{
+        struct scn_session *session = NULL;
+        uint64_t place = 0;
         server->jobs_count--;
-        server->history_jobs_count--;
+        server->history_jobs_count[use]--;
+        for (uint32_t i = 0; i < HISTORY_TRIES && server->history_jobs_count[use] < SCN_HISTORY_JOBS_MAX &&
+                (session = next_in_line(server, place)) != NULL;
+                i++) {
+                place = session->history_place;
+                scn_session_pump(session);
+                if (session->room != NULL) {
+                        scn_room_turn(session->room);
+                }
+        }
         scn_server_pump(server);
 }
 

@@ -98,6 +98,8 @@ bool scn_session_wants_input(const struct scn_session *session);
 size_t scn_session_output(struct scn_session *session, struct scn_slice *slices, size_t slices_max);
 /* So many bytes of that have gone out. */
 void scn_session_sent(struct scn_session *session, size_t bytes);
+/* Something that has come is being worked on, and nothing waits to be taken by the peer meanwhile. */
+bool scn_session_is_working(const struct scn_session *session);
 /* True: close the connection as soon as there is no more output. */
 bool scn_session_has_ended(const struct scn_session *session);
 

@@ -385,6 +385,17 @@ bool scn_session_is_drained(const struct scn_session *session)
         return session->outbox_first == NULL;
 }
 
+static bool has_unanswered(const struct scn_session *session)
+{
+        return session->inbox_first != NULL || session->is_asking || session->answers_due > 0 ||
+                session->state == SCN_SESSION_OPENING;
+}
+
+bool scn_session_is_working(const struct scn_session *session)
+{
+        return session->state != SCN_SESSION_ENDED && session->outbox_first == NULL && has_unanswered(session);
+}
+
 bool scn_session_has_ended(const struct scn_session *session)
 {
         return session->state == SCN_SESSION_ENDED;
@@ -447,8 +458,7 @@ static bool enqueue(struct scn_session *session, struct scn_slice payload)
 /* The peer has said its last and has been answered. */
 static void end_if_done(struct scn_session *session)
 {
-        if (!session->has_no_more_input || session->state == SCN_SESSION_ENDED || session->inbox_first != NULL ||
-                session->is_asking || session->answers_due > 0 || session->state == SCN_SESSION_OPENING) {
+        if (!session->has_no_more_input || session->state == SCN_SESSION_ENDED || has_unanswered(session)) {
                 return;
         }
         if (session->stream_error != SCN_OK) {
@@ -499,6 +509,7 @@ void scn_session_feed(struct scn_session *session, const void *bytes, size_t siz
 static struct scn_queued *take_head(struct scn_session *session)
 {
         struct scn_queued *head = session->inbox_first;
+        session->history_place = 0;
         session->inbox_first = head->next;
         session->inbox_last = head->next == NULL ? NULL : session->inbox_last;
         session->inbox_bytes -= sizeof *head + head->size;

@@ -86,7 +86,7 @@ static void done_tag(struct scn_job *base)
                 session->is_asking = false;
                 answer(session, job);
         }
-        scn_server_end_history_job(job->server);
+        scn_server_end_history_job(job->server, SCN_HISTORY_QUESTION);
         if (session != NULL) {
                 scn_session_pump(session);
         }
@@ -115,7 +115,7 @@ static void submit(struct scn_session *session, const struct scn_message_tag *me
         job->tag.time_us = (int64_t)server->options.utc_us(server->options.data);
         session->is_asking = true;
         scn_server_spend(server, 0);
-        scn_server_begin_history_job(server);
+        scn_server_begin_history_job(session, SCN_HISTORY_QUESTION);
         server->options.submit(server->options.data, &job->job);
 }
 
@@ -127,7 +127,7 @@ bool scn_tag_ask(struct scn_session *session, const struct scn_message_tag *mess
                 return true;
         }
         /* What this connection sent before is to be in the durable revision. */
-        if (!scn_room_is_settled(room) || !scn_server_has_history_job(session->server)) {
+        if (!scn_room_is_settled(room) || !scn_server_has_history_job(session, SCN_HISTORY_QUESTION)) {
                 return false;
         }
         const scn_revision revision = message->rev == SCN_ABSENT ? room->durable : message->rev;

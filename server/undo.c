@@ -126,7 +126,7 @@ static void done_undo(struct scn_job *base)
 {
         struct undo_job *job = (struct undo_job *)base;
         struct scn_session *session = scn_server_find_session(job->server, job->session);
-        scn_server_end_history_job(job->server);
+        scn_server_end_history_job(job->server, SCN_HISTORY_STEP);
         if (session != NULL) {
                 session->is_asking = false;
                 session->undo = job->undo;
@@ -162,7 +162,7 @@ static bool submit(struct scn_session *session, enum job_kind kind)
         job->undo = session->undo;
         session->undo = NULL;
         session->is_asking = true;
-        scn_server_begin_history_job(server);
+        scn_server_begin_history_job(session, SCN_HISTORY_STEP);
         server->options.submit(server->options.data, &job->job);
         return true;
 }
@@ -262,7 +262,7 @@ enum scn_undo_state scn_undo_prepare(
         if (session->undo != NULL && session->undo->is_read && !session->undo->wants_heads) {
                 return SCN_UNDO_READY;
         }
-        if (!scn_server_has_history_job(session->server)) {
+        if (!scn_server_has_history_job(session, SCN_HISTORY_STEP)) {
                 return SCN_UNDO_WAITS;
         }
         enum scn_error error = author == NULL ? SCN_E_NO_MEMORY : SCN_OK;

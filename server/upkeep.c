@@ -10,6 +10,7 @@
  * small piece about every second, and turns wait for that piece. */
 
 #include "protocol/base/alloc.h"
+#include "server/adopt.h"
 #include "server/checkpoint.h"
 #include "server/core.h"
 #include "server/room_open.h"
@@ -188,8 +189,10 @@ bool scn_room_checkpoint(struct scn_room *room, bool is_last)
         if (room->checkpoint != NULL) {
                 return true;
         }
+        /* One that is about to be replaced has been told to stop making them. */
         if (room->state != SCN_ROOM_OPEN || room->is_broken || !room->has_epoch || server->is_stopping ||
-                server->is_low || !is_due(room, is_last) || server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
+                server->is_low || scn_adopt_is_replacing(server, room->name) || !is_due(room, is_last) ||
+                server->checkpoint_jobs_count >= SCN_CHECKPOINT_JOBS_MAX ||
                 scn_server_now_ms(server) < room->checkpoint_retry_ms) {
                 return false;
         }
@@ -318,7 +321,8 @@ void scn_room_gather(struct scn_room *room, uint64_t bytes)
 bool scn_room_has_readers(const struct scn_room *room)
 {
         const struct scn_server *server = room->server;
-        return server->history_jobs_count > 0 || server->backups_count > 0 || server->has_listing ||
+        return server->history_jobs_count[SCN_HISTORY_QUESTION] > 0 ||
+                server->history_jobs_count[SCN_HISTORY_STEP] > 0 || server->backups_count > 0 || server->has_listing ||
                 room->checkpoint != NULL || scn_room_has_history_piece(room);
 }
 

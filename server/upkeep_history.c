@@ -9,6 +9,7 @@
  * a second copy in memory. */
 
 #include "protocol/base/alloc.h"
+#include "server/adopt.h"
 #include "server/core.h"
 #include "server/fold.h"
 #include "server/memory.h"
@@ -201,6 +202,7 @@ static bool may_begin(const struct scn_room *room)
         const struct scn_server_options *options = &room->server->options;
         return (options->fold_age_s != 0 || options->keep_age_s != 0) && room->state == SCN_ROOM_OPEN &&
                 !room->is_broken && room->has_epoch && !room->is_still && room->durable > 0 &&
+                !scn_adopt_is_replacing(room->server, room->name) &&
                 scn_server_now_ms(room->server) >= room->history_upkeep_ms;
 }
 

@@ -299,10 +299,22 @@ void scn_connection_look(struct scn_connection *connection)
                 stop_reading(connection);
 }
 
+/* The peer waits for us, not we for it. */
+static bool is_working(const struct scn_connection *connection)
+{
+        return connection->state == SCN_CONNECTION_OPEN && scn_session_is_working(connection->session);
+}
+
 void scn_connection_tick(struct scn_connection *connection, uint64_t now_ms)
 {
-        if (connection->deadline_ms != 0 && now_ms >= connection->deadline_ms)
+        if (connection->deadline_ms == 0 || now_ms < connection->deadline_ms)
+                return;
+        if (is_working(connection)) {
+                connection->deadline_ms = 0;
+                set_deadline(connection, SCN_CONNECTION_HALF_OPEN_MS);
+        } else {
                 scn_connection_close(connection);
+        }
 }
 
 /* ----------------------------------------------------------------- opening */

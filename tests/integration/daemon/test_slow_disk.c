@@ -9,9 +9,11 @@
 #include "tests/lib/serve.h"
 #include "tests/lib/test.h"
 
+#include <poll.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define ASKERS 10u
 #define ANSWER_MS 500u
@@ -89,6 +91,29 @@ SCN_TEST_WITH(slow_disk, does_not_keep_others_from_their_answers, .timeout = 120
                 acknowledged_ms = scn_daemon_now_ms() - begin_ms;
                 cr_expect_geq(acknowledged_ms, SYNC_MS, "acknowledged before it was stored");
         }
+        serve_set_fault(&table.serve, NULL);
+        tear_down(&table);
+}
+
+#define LONG_MS 11000u /* more than a peer that has closed its sending side may take nothing for */
+
+SCN_TEST_WITH(slow_disk, keeps_nobody_from_an_answer_who_sends_no_more, .timeout = 120)
+{
+        struct table table;
+        char fault[32];
+        set_up(&table);
+        (void)snprintf(fault, sizeof fault, "slow %u", LONG_MS);
+        serve_set_fault(&table.serve, fault);
+        edit(&table.editor, 1);
+        cr_assert_eq(shutdown(table.editor.descriptor, SHUT_WR), 0);
+        /* Longer than the sockets of these tests wait. */
+        struct pollfd poll_fd = {.fd = table.editor.descriptor, .events = POLLIN};
+        const uint64_t begin_ms = scn_daemon_now_ms();
+        cr_assert_eq(poll(&poll_fd, 1, 3 * LONG_MS), 1);
+        cr_expect_geq(scn_daemon_now_ms() - begin_ms, LONG_MS, "it was not waited for");
+        cr_expect_eq(caller_await(&table.editor, 1), 1);
+        struct scn_message message;
+        cr_expect_not(caller_receive(&table.editor, &message), "then it is closed");
         serve_set_fault(&table.serve, NULL);
         tear_down(&table);
 }

@@ -324,6 +324,11 @@ bool scn_session_wants_input(const struct scn_session *session)
         return !session->is_ending && session->inbox.size < BOX_BYTES_WANTED;
 }
 
+bool scn_session_is_working(const struct scn_session *session)
+{
+        return session->jobs_count > 0 && session->outbox.size == session->sent;
+}
+
 size_t scn_session_output(struct scn_session *session, struct scn_slice *slices, size_t slices_max)
 {
         size_t left = session->outbox.size - session->sent;

@@ -2,6 +2,7 @@
  * Copyright 2026 the scened authors */
 
 #include "server/adopt.h"
+#include "server/checkpoint.h"
 #include "server/core.h"
 #include "tests/lib/held.h"
 #include "tests/lib/hub.h"
@@ -409,7 +410,7 @@ SCN_TEST(adopt, that_nobody_waits_for_is_not_checked_to_the_end)
                 while (!world.hub.server->has_check) {
                         cr_assert(hub_step(&world.hub));
                 }
-                cr_assert_eq(world.hub.server->history_jobs_count, 0);
+                cr_assert_eq(world.hub.server->history_jobs_count[SCN_HISTORY_QUESTION], 0);
                 if (is_stopping) {
                         scn_server_stop(world.hub.server);
                 } else {
@@ -477,6 +478,25 @@ SCN_TEST(adopt, that_replaces_ends_the_sessions_of_the_old_document_with_the_rea
         cr_assert_eq(world.ann.session->room->durable, 3);
         expect_state(&world, "island", world.digest);
         peer_close(&world.ann);
+        finish(&world);
+}
+
+/* A checkpoint that was told to stop must not be begun again and again instead. */
+SCN_TEST(adopt, replaces_a_document_of_which_a_checkpoint_is_due)
+{
+        struct world world;
+        begin(&world);
+        struct scn_room *room = world.ann.session->room;
+        send_from(&world, 0, "island", true);
+        peer_expect_code(&world.ann, SCN_MESSAGE_failed, "replaced");
+        hub_run(&world.hub);
+        room->gathered_bytes = 4 * SCN_CHECKPOINT_DUE_BYTES;
+        scn_room_tick(room);
+        hub_run(&world.hub);
+        peer_close(&world.ann);
+        cr_assert_eq(expect_placed(&world.bob), 3);
+        peer_open(&world.ann, &world.hub, 1, "ann", "island");
+        expect_state(&world, "island", world.digest);
         finish(&world);
 }
 

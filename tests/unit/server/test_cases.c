@@ -350,12 +350,12 @@ SCN_TEST_WITH(b53, what_the_server_reads_itself_is_blamed_on_nobody_else, .timeo
         hub_start(&hub);
         peer_open(&ann, &hub, 1, "ann", "island");
         (void)write_much(&ann, 10);
-        scn_server_begin_history_job(hub.server);
+        scn_server_begin_history_job(ann.session, SCN_HISTORY_QUESTION);
         cr_assert_eq(sqlite3_open(file_of(&hub, "island.scene"), &reader), SQLITE_OK);
         cr_assert_eq(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM transactions", NULL, NULL, NULL), SQLITE_OK);
         cr_assert_gt(write_much(&ann, 400), CAP_BYTES);
         cr_assert_eq(hub.warnings_logged, 0, "%s", hub.warning);
-        scn_server_end_history_job(hub.server);
+        scn_server_end_history_job(hub.server, SCN_HISTORY_QUESTION);
         (void)write_much(&ann, 100);
         cr_assert_eq(hub.warnings_logged, 1, "nobody else is left");
         cr_assert_not_null(strstr(hub.warning, ": another program keeps reading the document"), "%s", hub.warning);

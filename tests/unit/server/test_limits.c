@@ -675,7 +675,7 @@ SCN_TEST(questions, about_the_past_are_worked_on_so_many_at_the_same_time_and_th
                 peer_send(&peers[i], &message);
         }
         scn_server_turn(hub.server);
-        cr_assert_eq(hub.server->history_jobs_count, SCN_HISTORY_JOBS_MAX);
+        cr_assert_eq(hub.server->history_jobs_count[SCN_HISTORY_QUESTION], SCN_HISTORY_JOBS_MAX);
         cr_assert_eq(hub.jobs_count, SCN_HISTORY_JOBS_MAX);
         for (uint32_t i = 0; i <= SCN_HISTORY_JOBS_MAX; i++) {
                 cr_assert_eq(peer_expect(&peers[i], SCN_MESSAGE_answer).as.answer.request, 7);
