@@ -42,33 +42,53 @@ static bool is_of_same(const struct sim_claim *claim, const struct sim_link *lin
 
 /* --- What is asked --- */
 
+static bool is_about(const struct sim_claim *claim, const struct sim_link *link, struct scn_uid node)
+{
+        return is_of_same(claim, link) &&
+                (scn_uid_is_none(node) || scn_uid_is_none(claim->node) || scn_uid_equal(claim->node, node));
+}
+
 /* Whatever comes of it, what the same author had there is not sure any more. */
 static void doubt(struct sim_link *link, struct scn_uid node)
 {
         for (struct sim_claim *claim = link->sim->claims; claim != NULL; claim = claim->next) {
-                if (is_of_same(claim, link) &&
-                        (scn_uid_is_none(node) || scn_uid_is_none(claim->node) || scn_uid_equal(claim->node, node))) {
+                if (is_about(claim, link, node)) {
                         end(&claim->sure_us, link->sim->now_us);
                 }
         }
 }
 
-static void add_claim(struct sim_link *link, const struct scn_message_lock *lock, struct scn_uid node)
+/* Whether another session of the author has asked for something there that may be done after all that is asked now. */
+static bool is_unsettled(const struct sim_link *link, struct scn_uid node)
+{
+        for (const struct sim_claim *claim = link->sim->claims; claim != NULL; claim = claim->next) {
+                if (is_about(claim, link, node) && claim->granted_us == 0 && claim->maybe_us > link->sim->now_us) {
+                        return true;
+                }
+        }
+        return false;
+}
+
+/* An unlock is one, too, of no channel. */
+static void add_claim(struct sim_link *link, const struct scn_message *message, struct scn_uid node)
 {
         struct sim *sim = link->sim;
+        const struct scn_message_lock *lock = message->kind == SCN_MESSAGE_lock ? &message->as.lock : NULL;
+        const bool is_sure = lock != NULL && !is_unsettled(link, node);
         struct sim_claim *claim = scn_alloc_zero(1, sizeof *claim);
         SCN_ASSERT(claim != NULL);
-        const uint64_t ttl_us = (lock->ttl == SCN_ABSENT ? 60 : lock->ttl) * (uint64_t)SIM_S;
+        const uint64_t ttl_us = (lock == NULL || lock->ttl == SCN_ABSENT ? 60 : lock->ttl) * (uint64_t)SIM_S;
+        const uint32_t mask = lock == NULL ? 0 : lock->mask == SCN_ABSENT ? SCN_MASK_DURABLE : (uint32_t)lock->mask;
         *claim = (struct sim_claim){
                 .next = sim->claims,
                 .link = link,
-                .request = lock->request,
+                .request = message->as.ping.request, /* the first field of all */
                 .document = link->document,
                 .node = node,
-                .mask = lock->mask == SCN_ABSENT ? SCN_MASK_DURABLE : (uint32_t)lock->mask & SCN_MASK_DURABLE,
-                .has_subtree = lock->subtree,
+                .mask = mask & SCN_MASK_DURABLE,
+                .has_subtree = lock != NULL && lock->subtree,
                 .asked_us = sim->now_us,
-                .sure_us = sim->now_us + ttl_us - GRAIN_US,
+                .sure_us = is_sure ? sim->now_us + ttl_us - GRAIN_US : 0,
                 .maybe_us = sim->now_us + ttl_us + WAIT_US,
         };
         (void)snprintf(claim->author, sizeof claim->author, "%s", link->owner->name);
@@ -82,6 +102,7 @@ void sim_claim_hear(struct sim_link *link, const struct scn_message *message)
                 message->kind == SCN_MESSAGE_lock ? message->as.lock.nodes : message->as.unlock.nodes;
         if (nodes.data == NULL) {
                 doubt(link, none);
+                add_claim(link, message, none);
                 return;
         }
         struct scn_unpacker unpacker = scn_unpacker_from(nodes);
@@ -90,9 +111,7 @@ void sim_claim_hear(struct sim_link *link, const struct scn_message *message)
                 const struct scn_node_ref ref = scn_unpack_ref(&unpacker);
                 const struct scn_uid node = ref.kind == SCN_REF_UID ? ref.uid : none;
                 doubt(link, node);
-                if (message->kind == SCN_MESSAGE_lock) {
-                        add_claim(link, &message->as.lock, node);
-                }
+                add_claim(link, message, node);
         }
 }
 
@@ -171,7 +190,7 @@ void sim_claim_hear_refusal(struct sim_link *link, const struct scn_message_refu
                 sim_fail(sim, "an edit is refused as locked by %s", holder.data == NULL ? "nobody" : "its own author");
         }
         for (const struct sim_claim *claim = sim->claims; claim != NULL; claim = claim->next) {
-                if (claim->document == link->document && is_author(holder, claim->author) &&
+                if (claim->mask != 0 && claim->document == link->document && is_author(holder, claim->author) &&
                         claim->maybe_us >= since_us) {
                         return;
                 }
