@@ -192,6 +192,20 @@ scn_revision caller_await(struct caller *caller, uint64_t number)
         return message.as.applied.rev;
 }
 
+void caller_drag(struct caller *caller, uint32_t gestures, uint32_t edits)
+{
+        uint64_t number = 0;
+        for (uint32_t gesture = 1; gesture <= gestures; gesture++) {
+                caller->group = gesture;
+                for (uint32_t i = 0; i < edits; i++) {
+                        const struct scn_op op = scene_translate(1, (float)gesture, (float)i, 1);
+                        caller_edit(caller, ++number, &op, 1);
+                }
+                (void)caller_await(caller, number);
+        }
+        caller->group = 0;
+}
+
 uint64_t caller_count_nodes(struct caller *caller)
 {
         struct scn_message message;

@@ -32,6 +32,8 @@ uint64_t caller_open(struct caller *caller, const char *document);
 void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count);
 /* One part of an edit; has_more: others of this number follow. */
 void caller_edit_part(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more);
+/* Moves the root in so many gestures of so many edits, numbered from 1 on, and waits until all are applied. */
+void caller_drag(struct caller *caller, uint32_t gestures, uint32_t edits);
 /* Asks what needs no more than a number: ping, info, who ... */
 void caller_ask(struct caller *caller, enum scn_message_kind kind, uint64_t request);
 /* Asks where the root is. */

@@ -21,20 +21,6 @@
 #define EDITS 80u /* of a gesture: together more than a checkpoint and three windows of folding */
 #define LONG_MS 60000u
 
-static void drag(struct caller *caller)
-{
-        uint64_t number = 0;
-        for (uint32_t gesture = 1; gesture <= GESTURES; gesture++) {
-                caller->group = gesture;
-                for (uint32_t i = 0; i < EDITS; i++) {
-                        const struct scn_op op = scene_translate(1, (float)gesture, (float)i, 1);
-                        caller_edit(caller, ++number, &op, 1);
-                }
-                (void)caller_await(caller, number);
-        }
-        caller->group = 0;
-}
-
 static int64_t ask(const struct scn_daemon *daemon, const char *sql)
 {
         char path[SCN_DAEMON_PATH_BYTES + 32];
@@ -91,7 +77,7 @@ SCN_TEST_WITH(daemon, folds_what_is_old_beside_the_edits_and_says_so, .timeout =
         const uint16_t port = scn_daemon_port(&daemon);
         caller_begin(&caller, scn_daemon_connect(port), 11, "ann");
         (void)caller_open(&caller, "island");
-        drag(&caller);
+        caller_drag(&caller, GESTURES, EDITS);
         cr_assert_lt(edit_until_folded(&daemon, &caller), 2000);
         const struct scn_digest digest = caller_digest(&caller);
         caller_end(&caller);

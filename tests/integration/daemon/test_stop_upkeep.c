@@ -48,19 +48,6 @@ static void write_values(struct caller *caller)
         scn_buffer_finish(&value);
 }
 
-static void drag(struct caller *caller)
-{
-        uint64_t number = 0;
-        for (uint32_t gesture = 1; gesture <= GESTURES; gesture++) {
-                caller->group = gesture;
-                for (uint32_t i = 0; i < EDITS; i++) {
-                        const struct scn_op op = scene_translate(1, (float)gesture, (float)i, 1);
-                        caller_edit(caller, ++number, &op, 1);
-                }
-                (void)caller_await(caller, number);
-        }
-}
-
 /* Until no more than so many transactions are left of what can be folded. */
 static void wait_for_fold(const struct serve *serve, int64_t left)
 {
@@ -91,7 +78,7 @@ SCN_TEST_WITH(stop, in_the_middle_of_a_fold_loses_nothing_and_ends_in_time, .tim
         serve_begin_with(&serve, "scened_faulty");
         caller_begin(&caller, serve_connect(&serve, SERVE_UNIX), 1, "ann");
         (void)caller_open(&caller, "isle");
-        drag(&caller);
+        caller_drag(&caller, GESTURES, EDITS);
         const struct scn_digest digest = caller_digest(&caller);
         caller_end(&caller);
         cr_assert_eq(scn_daemon_stop(&serve.daemon), 0);

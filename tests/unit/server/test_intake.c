@@ -164,6 +164,16 @@ SCN_TEST(intake, is_full_at_its_limit_and_not_one_byte_before)
         hub_finish(&hub);
 }
 
+/* Both send parts of an edit until there is no room for more; the first one may complete its own. */
+static void fill_with_parts(struct hub *hub, struct peer peers[2], const struct scn_op *op)
+{
+        for (uint32_t i = 0; !hub->server->is_input_full; i++) {
+                peer_edit_part(&peers[i % 2], 1, op, 1, true);
+                scn_server_turn(hub->server);
+        }
+        cr_assert_eq(hub->server->completing, peers[0].session);
+}
+
 SCN_TEST(intake, counts_the_parts_of_an_edit_and_lets_one_be_completed)
 {
         struct hub hub;
@@ -172,10 +182,7 @@ SCN_TEST(intake, counts_the_parts_of_an_edit_and_lets_one_be_completed)
         start(&hub);
         peer_open(&peers[0], &hub, 1, "ann", "isle");
         peer_open(&peers[1], &hub, 2, "ann", "isle");
-        for (uint32_t i = 0; !hub.server->is_input_full; i++) {
-                peer_edit_part(&peers[i % 2], 1, &op, 1, true);
-                scn_server_turn(hub.server);
-        }
+        fill_with_parts(&hub, peers, &op);
         cr_assert(wants_input(&peers[0]));
         cr_assert_not(wants_input(&peers[1]));
         peer_edit_part(&peers[0], 1, &op, 1, false);
@@ -197,11 +204,7 @@ SCN_TEST(intake, at_its_limit_waits_for_an_edit_that_is_complete_however_long_th
         start(&hub);
         peer_open(&peers[0], &hub, 1, "ann", "isle");
         peer_open(&peers[1], &hub, 2, "ben", "port");
-        for (uint32_t i = 0; !hub.server->is_input_full; i++) {
-                peer_edit_part(&peers[i % 2], 1, &op, 1, true);
-                scn_server_turn(hub.server);
-        }
-        cr_assert_eq(hub.server->completing, peers[0].session);
+        fill_with_parts(&hub, peers, &op);
         peer_edit_part(&peers[0], 1, &op, 1, false);
         scn_server_turn(hub.server);
         cr_assert_not_null(peers[0].session->room->loan);

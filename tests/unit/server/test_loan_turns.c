@@ -47,34 +47,32 @@ static void begin_with_views(struct stand *stand, struct peer *dee, uint32_t ben
         settle(dee);
 }
 
-/* One long edit after the other, of which the next one always waits already. What comes meanwhile is counted. */
-static void go_on_editing(struct stand *stand, struct peer *dee, uint32_t *ben_deltas_out, uint32_t *dee_deltas_out)
+/* One long edit after the other, of which the next one always waits already. Both are told of every second one. */
+static void expect_told_while_editing(struct stand *stand, struct peer *dee)
 {
         uint32_t sent = 0;
         uint32_t applied = 0;
-        *ben_deltas_out = 0;
-        *dee_deltas_out = 0;
+        uint32_t ben_deltas = 0;
+        uint32_t dee_deltas = 0;
         while (applied < EDITS) {
                 for (; sent < applied + 2; sent++) {
                         move_all(&stand->ann, (float)sent + 1);
                 }
                 cr_assert(hub_step(&stand->hub));
                 applied += stand_count_now(&stand->ann, SCN_MESSAGE_applied);
-                *ben_deltas_out += stand_count_now(&stand->ben, SCN_MESSAGE_delta);
-                *dee_deltas_out += stand_count_now(dee, SCN_MESSAGE_delta);
+                ben_deltas += stand_count_now(&stand->ben, SCN_MESSAGE_delta);
+                dee_deltas += stand_count_now(dee, SCN_MESSAGE_delta);
         }
+        cr_assert_geq(ben_deltas, EDITS / 2 - 1);
+        cr_assert_geq(dee_deltas, EDITS / 2 - 1);
 }
 
 SCN_TEST(loan, is_made_for_one_view_after_the_other_while_long_edits_go_on)
 {
         static struct stand stand;
         struct peer dee;
-        uint32_t ben_deltas;
-        uint32_t dee_deltas;
         begin_with_views(&stand, &dee, SCN_MASK_ALL, SCN_MASK_TRANSFORM);
-        go_on_editing(&stand, &dee, &ben_deltas, &dee_deltas);
-        cr_assert_geq(ben_deltas, EDITS / 2 - 1);
-        cr_assert_geq(dee_deltas, EDITS / 2 - 1);
+        expect_told_while_editing(&stand, &dee);
         peer_close(&dee);
         stand_end(&stand);
 }
@@ -83,8 +81,6 @@ SCN_TEST(loan, is_made_for_one_that_has_seen_less_while_long_edits_go_on)
 {
         static struct stand stand;
         struct peer dee;
-        uint32_t ben_deltas;
-        uint32_t dee_deltas;
         begin_with_views(&stand, &dee, SCN_MASK_ALL, SCN_MASK_ALL);
         /* Dee takes nothing for a while, and lags behind Ben from then on. */
         for (uint32_t i = 0; i < 2; i++) {
@@ -92,9 +88,7 @@ SCN_TEST(loan, is_made_for_one_that_has_seen_less_while_long_edits_go_on)
                 (void)peer_expect(&stand.ann, SCN_MESSAGE_applied);
                 (void)peer_expect(&stand.ben, SCN_MESSAGE_delta);
         }
-        go_on_editing(&stand, &dee, &ben_deltas, &dee_deltas);
-        cr_assert_geq(ben_deltas, EDITS / 2 - 1);
-        cr_assert_geq(dee_deltas, EDITS / 2 - 1);
+        expect_told_while_editing(&stand, &dee);
         peer_close(&dee);
         stand_end(&stand);
 }
