@@ -105,7 +105,7 @@ void caller_end(struct caller *caller)
         scn_frame_reader_finish(&caller->reader);
 }
 
-uint64_t caller_open(struct caller *caller, const char *document)
+void caller_ask_open(struct caller *caller, const char *document)
 {
         struct scn_message open;
         scn_message_init(&open, SCN_MESSAGE_open);
@@ -113,6 +113,11 @@ uint64_t caller_open(struct caller *caller, const char *document)
         open.as.open.document = scene_text(document);
         open.as.open.create = true;
         caller_send(caller, &open);
+}
+
+uint64_t caller_open(struct caller *caller, const char *document)
+{
+        caller_ask_open(caller, document);
         return caller_expect(caller, SCN_MESSAGE_opened).as.opened.number;
 }
 

@@ -29,6 +29,8 @@ bool caller_receive(struct caller *caller, struct scn_message *message_out);
 struct scn_message caller_expect(struct caller *caller, enum scn_message_kind kind);
 /* Opens, making the document if need be; returns the last number stored. */
 uint64_t caller_open(struct caller *caller, const char *document);
+/* Sends only the question. */
+void caller_ask_open(struct caller *caller, const char *document);
 void caller_edit(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count);
 /* One part of an edit; has_more: others of this number follow. */
 void caller_edit_part(struct caller *caller, uint64_t number, const struct scn_op *ops, uint32_t count, bool has_more);

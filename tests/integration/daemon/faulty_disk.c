@@ -8,6 +8,7 @@
  *   short     the next write writes half and fails, once
  *   full      no write finds room
  *   after N   the next N writes find room, and then none
+ *   step      each write waits until it can take away the file `go`
  *
  * SQLite's usual file methods are copied, with two of them replaced. */
 
@@ -65,6 +66,13 @@ static int has_run_out(void)
         return count++ >= writes;
 }
 
+static void wait_to_go(void)
+{
+        const struct timespec pause = {.tv_nsec = 100000};
+        while (is_fault("step", 0, NULL) && remove("go") != 0)
+                (void)nanosleep(&pause, NULL);
+}
+
 static int faulty_sync(sqlite3_file *file, int flags)
 {
         long ms = 0;
@@ -79,6 +87,7 @@ static int faulty_sync(sqlite3_file *file, int flags)
 
 static int faulty_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset)
 {
+        wait_to_go();
         if (is_fault("full", 0, NULL) || has_run_out())
                 return SQLITE_FULL;
         if (is_fault("short", 1, NULL)) {
