@@ -61,30 +61,12 @@ static size_t form_size(const uint8_t *bytes, size_t size)
         return 0;
 }
 
-/* Only for well-formed UTF-8 of at most three bytes. */
-static uint32_t decoded(const uint8_t *bytes, size_t size)
-{
-        if (size == 1)
-                return bytes[0];
-        if (size == 2)
-                return (uint32_t)(bytes[0] & 0x1f) << 6 | (uint32_t)(bytes[1] & 0x3f);
-        return (uint32_t)(bytes[0] & 0x0f) << 12 | (uint32_t)(bytes[1] & 0x3f) << 6 | (uint32_t)(bytes[2] & 0x3f);
-}
-
-/* Characters that move a terminal's cursor, end a line, or turn the direction in which it is read. */
-static bool is_control(uint32_t character)
-{
-        return character < 0x20 || (character >= 0x7f && character <= 0x9f) ||
-                (character >= 0x200e && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
-                (character >= 0x2066 && character <= 0x2069);
-}
-
 /* Returns how many bytes of the text that was. */
 static size_t add_piece(struct line *line, enum scn_log_format format, const uint8_t *text, size_t size)
 {
-        size_t form = form_size(text, size);
-        uint32_t character = form != 0 && form < 4 ? decoded(text, form) : 0xfffd;
-        bool is_json = format == SCN_LOG_FORMAT_JSON;
+        const size_t form = form_size(text, size);
+        const bool is_json = format == SCN_LOG_FORMAT_JSON;
+        uint32_t character;
 
         if (form == 0) {
                 if (is_json)
@@ -93,10 +75,10 @@ static size_t add_piece(struct line *line, enum scn_log_format format, const uin
                         add_format(line, "\\x%02x", text[0]);
                 return 1;
         }
-        if (is_control(character))
+        if (scn_utf8_control_bytes(text, form, &character) > 0)
                 add_format(line, is_json ? "\\u%04" PRIx32 : "\\u{%" PRIx32 "}", character);
-        else if (character == '\\' || (is_json && character == '"'))
-                add_format(line, "\\%c", (char)character);
+        else if (text[0] == '\\' || (is_json && text[0] == '"'))
+                add_format(line, "\\%c", text[0]);
         else
                 add(line, text, form);
         return form;

@@ -2,6 +2,7 @@
  * Copyright 2026 the scened authors */
 #include "client/scenectl/file_out.h"
 
+#include "client/scenectl/leftover.h"
 #include "protocol/base/assert.h"
 
 #include <errno.h>
@@ -67,6 +68,7 @@ static int make_temporary(struct scn_file_out *out)
         out->fd = mkstemp(out->temporary);
         if (out->fd < 0)
                 return errno;
+        scn_leftover_note(out->temporary);
         (void)fcntl(out->fd, F_SETFD, FD_CLOEXEC);
         return 0;
 }
@@ -152,7 +154,8 @@ int scn_file_out_commit(struct scn_file_out *out)
                 error = errno;
         if (error != 0)
                 (void)unlink(out->temporary);
-        else
+        scn_leftover_forget(out->temporary);
+        if (error == 0)
                 sync_folder(out);
         return error;
 }
@@ -163,5 +166,6 @@ void scn_file_out_abandon(struct scn_file_out *out)
                 return;
         (void)close(out->fd);
         (void)unlink(out->temporary);
+        scn_leftover_forget(out->temporary);
         out->fd = -1;
 }

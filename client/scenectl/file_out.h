@@ -4,7 +4,8 @@
 #define SCN_CLIENT_SCENECTL_FILE_OUT_H
 
 /* A file written so that nobody ever sees half of it: beside its target, under another name, and moved there once it
- * is whole and on the disk. Until then, and on any failure, a file of that name is as it was.
+ * is whole and on the disk. Until then, and on any failure, a file of that name is as it was. The other is removed also
+ * if a signal ends the program (leftover.h); so a scn_file_out stays where it is until it is ended.
  *
  * A target that is a link is followed. What exists and is not a regular file (a device, a folder, a pipe) is refused
  * rather than replaced. An old file's mode is kept.

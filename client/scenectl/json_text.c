@@ -156,11 +156,11 @@ void scn_json_put_double(struct scn_json *json, double value)
 
 /* --- Text --- */
 
-static void put_escaped(struct scn_json *json, uint8_t byte)
+static void put_escaped(struct scn_json *json, uint32_t character)
 {
         char text[8];
 
-        switch (byte) {
+        switch (character) {
         case '"':
                 scn_json_put(json, "\\\"");
                 break;
@@ -174,16 +174,9 @@ static void put_escaped(struct scn_json *json, uint8_t byte)
                 scn_json_put(json, "\\t");
                 break;
         default:
-                (void)snprintf(text, sizeof text, "\\u%04x", byte);
+                (void)snprintf(text, sizeof text, "\\u%04x", character & 0xffffu);
                 scn_json_put(json, text);
         }
-}
-
-uint32_t scn_json_control_bytes(const uint8_t *at, size_t left)
-{
-        if (at[0] < 0x20 || at[0] == 0x7f)
-                return 1;
-        return at[0] == 0xc2 && left > 1 && at[1] < 0xa0 ? 2 : 0;
 }
 
 /* What stands between the quotation marks. */
@@ -192,14 +185,13 @@ static void put_content(struct scn_json *json, struct scn_slice text)
         uint32_t begin = 0;
 
         for (uint32_t i = 0; i < text.size; i++) {
-                const uint8_t byte = text.data[i];
-                const uint32_t control = scn_json_control_bytes(text.data + i, text.size - i);
-                if (control == 0 && byte != '"' && byte != '\\')
+                uint32_t character;
+                const uint32_t control = scn_utf8_control_bytes(text.data + i, text.size - i, &character);
+                if (control == 0 && text.data[i] != '"' && text.data[i] != '\\')
                         continue;
                 append(json, text.data + begin, i - begin);
-                /* The second byte of a C1 control is its number. */
-                i += control == 2;
-                put_escaped(json, text.data[i]);
+                put_escaped(json, control > 0 ? character : text.data[i]);
+                i += control > 0 ? control - 1 : 0;
                 begin = i + 1;
         }
         append(json, text.data + begin, text.size - begin);

@@ -30,9 +30,7 @@ void scn_json_put_int(struct scn_json *json, int64_t value);
 void scn_json_put_float(struct scn_json *json, float value);
 /* Reads back to the same double. Has a point or an exponent, so that it is told from an integer. */
 void scn_json_put_double(struct scn_json *json, double value);
-/* How many bytes of a control character stand here, DEL and the C1 controls included; 0: it is none. */
-uint32_t scn_json_control_bytes(const uint8_t *at, size_t left);
-/* In quotation marks, with what must be escaped escaped, and with it whatever a terminal would obey. */
+/* In quotation marks, with what must be escaped escaped, and with it every control (scn_utf8_control_bytes()). */
 void scn_json_put_text(struct scn_json *json, struct scn_slice text);
 /* The same for our own words, and for paths, which may hold any bytes: what is no UTF-8 shows as U+FFFD. */
 void scn_json_put_cstring(struct scn_json *json, const char *text);

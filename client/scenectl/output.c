@@ -237,7 +237,8 @@ void scn_ctl_print(const char *format, ...)
 /* The next byte to show of a text; *at moves on. */
 static char next_plain(struct scn_slice text, uint32_t *at)
 {
-        const uint32_t control = scn_json_control_bytes(&text.data[*at], text.size - *at);
+        uint32_t character;
+        const uint32_t control = scn_utf8_control_bytes(&text.data[*at], text.size - *at, &character);
         const char shown = control > 0 ? '.' : (char)text.data[*at];
         *at += control > 1 ? control : 1;
         return shown;

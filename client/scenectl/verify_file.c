@@ -3,6 +3,7 @@
 
 #include "client/scenectl/verify_file.h"
 
+#include "client/scenectl/leftover.h"
 #include "protocol/scene/digest.h"
 #include "server/verify.h"
 #include "storage/storage.h"
@@ -153,6 +154,8 @@ int scn_ctl_copy_file(const char *path, struct scn_failure *failure_out)
                 return -1;
         }
         (void)snprintf(copy, sizeof copy, "%s/copy", folder);
+        scn_leftover_note(folder);
+        scn_leftover_note(copy);
         enum scn_error error = copy_to(path, copy, &fault);
         const int fd = error == SCN_OK ? open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
         if (fd < 0) {
@@ -161,6 +164,8 @@ int scn_ctl_copy_file(const char *path, struct scn_failure *failure_out)
         }
         (void)unlink(copy);
         (void)rmdir(folder);
+        scn_leftover_forget(copy);
+        scn_leftover_forget(folder);
         return fd;
 }
 

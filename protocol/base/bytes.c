@@ -131,3 +131,27 @@ bool scn_utf8_is_valid(const uint8_t *data, size_t size)
         }
         return true;
 }
+
+static bool is_control(uint32_t character)
+{
+        return character < 0x20 || (character >= 0x7f && character <= 0x9f) || character == 0x061c ||
+                (character >= 0x200e && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
+                (character >= 0x2066 && character <= 0x2069);
+}
+
+uint32_t scn_utf8_control_bytes(const uint8_t *at, size_t left, uint32_t *character_out)
+{
+        uint32_t size = 1;
+
+        *character_out = at[0];
+        if (left >= 2 && (at[0] & 0xe0) == 0xc0 && (at[1] & 0xc0) == 0x80) {
+                size = 2;
+                *character_out = (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu);
+        } else if (left >= 3 && (at[0] & 0xf0) == 0xe0 && (at[1] & 0xc0) == 0x80 && (at[2] & 0xc0) == 0x80) {
+                size = 3;
+                *character_out = (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+        } else if (at[0] >= 0x80) {
+                return 0;
+        }
+        return is_control(*character_out) ? size : 0;
+}

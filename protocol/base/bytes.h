@@ -29,5 +29,9 @@ SCN_NODISCARD bool scn_slice_copy(struct scn_slice from, struct scn_slice *copy_
 
 /* True if the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF). */
 bool scn_utf8_is_valid(const uint8_t *data, size_t size);
+/* How many bytes of a control character begin here, of at least one; 0: none does. These are what a terminal or a
+ * reader may obey where a text is shown: C0, DEL and C1, the separators of lines, and what turns the direction of
+ * reading (Unicode's Bidi_Control). The bytes need not be UTF-8. */
+uint32_t scn_utf8_control_bytes(const uint8_t *at, size_t left, uint32_t *character_out);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -478,5 +479,41 @@ SCN_TEST_WITH(restore_file, refuses_what_the_daemon_would_not_have_written_and_n
         }
         (void)scn_test_sql(file, "INSERT INTO tags VALUES ('v1', 1, 1, printf('%256s', 'x'))");
         EXPECT(&serve, 0, "\"rev\":1", "restore-file", "beside", file);
+        serve_finish(&serve);
+}
+
+/* The server is held where it writes what scenectl waits for. */
+SCN_TEST_WITH(backups, that_a_signal_ends_leave_nothing, .timeout = 60)
+{
+        static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+        struct serve serve;
+        char folder[PATH_BYTES];
+        char file[PATH_BYTES];
+        char address[SERVE_ADDRESS_BYTES];
+        serve_begin_with(&serve, "scened_faulty");
+        path_in(&serve, "copies", folder);
+        path_in(&serve, "copies/island", file);
+        cr_assert_eq(mkdir(folder, 0755), 0);
+        serve_address(&serve, SERVE_UNIX, address);
+        EXPECT(&serve, 0, "island", "create", "island");
+        EXPECT(&serve, 0, "rev", "add", "island", "/", "Boat"); /* opening it is done */
+        for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+                const char *const arguments[] = {"--server", address, "backup", "island", file, NULL};
+                struct scn_daemon tool;
+                serve_set_fault(&serve, "step");
+                scn_daemon_init(&tool);
+                scn_daemon_start(&tool, &(struct scn_daemon_options){.program = "scenectl", .arguments = arguments});
+                const uint64_t until_ms = scn_daemon_now_ms() + SCN_DAEMON_WAIT_MS;
+                while (count_files(folder) == 0) {
+                        cr_assert_lt(scn_daemon_now_ms(), until_ms, "nothing is written");
+                        (void)usleep(1000);
+                }
+                scn_daemon_signal(&tool, signals[i]);
+                cr_expect_eq(scn_daemon_wait(&tool), 128 + signals[i]);
+                cr_expect_eq(count_files(folder), 0);
+                scn_daemon_finish(&tool);
+                serve_set_fault(&serve, NULL);
+        }
+        EXPECT(&serve, 0, "rev", "backup", "island", file);
         serve_finish(&serve);
 }

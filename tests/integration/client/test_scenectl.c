@@ -684,33 +684,34 @@ static void expect_clean(const char *output)
         cr_expect_null(strchr(output, '\x1b'), "%s", output);
         cr_expect_null(strchr(output, '\x7f'), "%s", output);
         cr_expect_null(strstr(output, "\xc2\x9b"), "%s", output);
+        cr_expect_null(strstr(output, "\xe2\x80\xae"), "%s", output);
 }
 
 SCN_TEST_WITH(scenectl, prints_nothing_that_would_steer_a_terminal, .timeout = 60)
 {
         static const char name[] = "/a\x1b(0\xc2\x9b"
-                                   "b\x7f";
+                                   "b\x7f\xe2\x80\xae";
         static const char value[] = "\"c\x7f\xc2\x9b\"";
         struct stage stage;
         stage_set_up(&stage);
         stage_make_scene(&stage);
         expect_clean(stage_run(&stage, 1, "world", "isle", name, NULL));
-        expect_part(stage.output, "node /a.(0.b.: no node has this path");
+        expect_part(stage.output, "node /a.(0.b..: no node has this path");
         expect_clean(stage_run(&stage, 1, "get", "isle", name, NULL));
         expect_clean(stage_run(&stage, 2, "get", "isle", name + 1, NULL));
-        expect_part(stage.output, "'a.(0.b.' is no node");
+        expect_part(stage.output, "'a.(0.b..' is no node");
         (void)stage_run(&stage, 0, "add", "isle", "/", name + 1, NULL);
         expect_clean(stage_run(&stage, 0, "world", "isle", name, NULL));
         expect_clean(stage_run(&stage, 0, "tree", "isle", NULL));
         expect_clean(stage_run(&stage, 0, "replay", "isle", "--speed", "max", NULL));
-        expect_part(stage.output, " a.(0.b.");
+        expect_part(stage.output, " a.(0.b..");
         (void)stage_run(&stage, 0, "set", "isle", name, name + 1, value, "--as", "ben", NULL);
         expect_clean(stage_run(&stage, 1, "undo", "isle", "--as", "ben", "--step", "77", NULL));
         expect_clean(stage_run(&stage, 0, "get", "isle", name, NULL));
         expect_clean(stage_run(&stage, 0, "blame", "isle", name, NULL));
         expect_clean(stage_run(&stage, 0, "diff", "isle", "2", "4", NULL));
         expect_clean(stage_run(&stage, 0, "--json", "get", "isle", name, NULL));
-        expect_part(stage.output, "\"name\":\"a\\u001b(0\\u009bb\\u007f\"");
+        expect_part(stage.output, "\"name\":\"a\\u001b(0\\u009bb\\u007f\\u202e\"");
         expect_part(stage.output, ":\"c\\u007f\\u009b\"");
         expect_clean(stage_run(&stage, 0, "--json", "world", "isle", name, NULL));
         expect_clean(stage_run(&stage, 0, "--json", "replay", "isle", "--speed", "max", NULL));

@@ -111,12 +111,12 @@ SCN_TEST(json_text, writes_integers_to_their_ends)
 SCN_TEST(json_text, escapes_what_json_wants_escaped_and_whatever_a_terminal_would_obey)
 {
         struct scn_json json = fresh();
-        const char odd[] = "a\"b\\c\n\t\x01\x7f\0z\xc3\xa9\xc2\x80\xc2\x9b\xc2\xa0";
+        const char odd[] = "a\"b\\c\n\t\x01\x7f\0z\xc3\xa9\xc2\x80\xc2\x9b\xc2\xa0\xe2\x80\xae\xe2\x82\xac";
 
         scn_json_put_text(&json, (struct scn_slice){(const uint8_t *)odd, sizeof odd - 1});
         scn_json_put_cstring(&json, "");
-        cr_expect_str_eq(
-                written(&json), "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f\\u0000z\xc3\xa9\\u0080\\u009b\xc2\xa0\"\"\"");
+        cr_expect_str_eq(written(&json),
+                "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f\\u0000z\xc3\xa9\\u0080\\u009b\xc2\xa0\\u202e\xe2\x82\xac\"\"\"");
 }
 
 SCN_TEST(json_text, refuses_what_json_cannot_say)

@@ -314,3 +314,42 @@ SCN_TEST(utf8, agrees_with_the_definition_on_random_texts)
         }
         cr_assert_gt(valid_count, 1000, "hardly anything valid was tried");
 }
+
+SCN_TEST(utf8, knows_what_a_reader_would_obey)
+{
+        static const struct {
+                const char *text;
+                uint32_t size, character;
+        } cases[] = {
+                {"\x1f", 1, 0x1f},
+                {" ", 0, 0},
+                {"~", 0, 0},
+                {"\x7f", 1, 0x7f},
+                {"\xc2\x80", 2, 0x80},
+                {"\xc2\x9f", 2, 0x9f},
+                {"\xc2\xa0", 0, 0},
+                {"\xc2", 0, 0},
+                {"\x9b", 0, 0},
+                {"\xd8\x9c", 2, 0x61c},
+                {"\xe2\x80\x8d", 0, 0},
+                {"\xe2\x80\x8e", 3, 0x200e},
+                {"\xe2\x80\x8f", 3, 0x200f},
+                {"\xe2\x80\x90", 0, 0},
+                {"\xe2\x80\xa7", 0, 0},
+                {"\xe2\x80\xa8", 3, 0x2028},
+                {"\xe2\x80\xae", 3, 0x202e},
+                {"\xe2\x80\xaf", 0, 0},
+                {"\xe2\x81\xa5", 0, 0},
+                {"\xe2\x81\xa6", 3, 0x2066},
+                {"\xe2\x81\xa9", 3, 0x2069},
+                {"\xe2\x81", 0, 0},
+                {"\xf0\x9f\x98\x80", 0, 0},
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                uint32_t character;
+                const uint32_t size =
+                        scn_utf8_control_bytes((const uint8_t *)cases[i].text, strlen(cases[i].text), &character);
+                cr_expect_eq(size, cases[i].size, "case %zu", i);
+                cr_expect(size == 0 || character == cases[i].character, "case %zu", i);
+        }
+}
