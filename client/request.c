@@ -156,6 +156,7 @@ enum scn_error scn_client_log(
         message.as.log.to = or_absent(full.to);
         message.as.log.limit = or_absent(full.limit);
         message.as.log.group = or_absent(full.group);
+        message.as.log.last = or_absent(full.last);
         if (error == SCN_OK) {
                 message.as.log.request = ++client->numbers;
                 error = ask(client, &message, callback, data);

@@ -12,6 +12,8 @@
 #define PART_BYTES (256u << 10)
 /* Ops named of one transaction: those of an import of a million nodes would not fit into a message. */
 #define LOG_OPS_MAX SCN_SERVER_log_ops_max
+/* Revisions that are looked at in one go where the last ones are looked for. */
+#define LAST_WINDOW 256u
 
 /* --- log --- */
 
@@ -129,6 +131,54 @@ static enum scn_error find_range(struct scn_history_job *job, struct scn_journal
         return error;
 }
 
+/* The revisions from..to that are wanted: at most so many as there are from..to. */
+static enum scn_error find_wanted(struct scn_history_job *job, struct scn_journal *journal,
+        const struct scn_message_log *log, struct scn_journal_range range, scn_revision *wanted, uint32_t *count_out)
+{
+        enum scn_error error = SCN_OK;
+        uint32_t count = 1;
+        range.without_records = scn_uid_is_none(job->node);
+        *count_out = 0;
+        while (error == SCN_OK && count > 0 && range.from <= range.to) {
+                struct scn_journal_page *page = NULL;
+                error = scn_journal_read(journal, &range, &page, &job->fault);
+                count = error == SCN_OK ? scn_journal_page_count(page) : 0;
+                for (uint32_t i = 0; i < count; i++) {
+                        const struct scn_journal_transaction *transaction = scn_journal_page_get(page, i);
+                        range.from = transaction->revision + 1;
+                        if (is_wanted(job, log, transaction)) {
+                                wanted[(*count_out)++] = transaction->revision;
+                        }
+                }
+                scn_journal_page_destroy(page);
+        }
+        return error;
+}
+
+/* Moves the beginning to where the last so many that are wanted begin, looked for from the end on. */
+static enum scn_error skip_to_last(struct scn_history_job *job, struct scn_journal *journal,
+        const struct scn_message_log *log, scn_revision *from, scn_revision to)
+{
+        scn_revision wanted[LAST_WINDOW];
+        struct scn_journal_state state;
+        uint64_t left = log->last < SCN_SERVER_log_max ? log->last : SCN_SERVER_log_max;
+        const scn_revision first = *from > 0 ? *from : 1;
+        enum scn_error error = scn_journal_state(journal, &state, &job->fault);
+        scn_revision end = error == SCN_OK && to > state.last_revision ? state.last_revision : to;
+        *from = end + 1;
+        while (error == SCN_OK && left > 0 && end >= first) {
+                const scn_revision begin = end - first < LAST_WINDOW ? first : end - LAST_WINDOW + 1;
+                uint32_t count;
+                error = find_wanted(
+                        job, journal, log, (struct scn_journal_range){.from = begin, .to = end}, wanted, &count);
+                const uint32_t taken = count < left ? count : (uint32_t)left;
+                *from = taken > 0 ? wanted[count - taken] : *from;
+                left -= taken;
+                end = begin - 1;
+        }
+        return error;
+}
+
 void scn_history_log(struct scn_history_job *job, struct scn_journal *journal, const struct scn_message_log *log)
 {
         struct scn_answers *answers = &job->answers;
@@ -137,7 +187,10 @@ void scn_history_log(struct scn_history_job *job, struct scn_journal *journal, c
         scn_revision to;
         struct part part = {.count = 0};
         uint32_t count = 1;
-        const enum scn_error error = find_range(job, journal, log, &next, &to);
+        enum scn_error error = find_range(job, journal, log, &next, &to);
+        if (error == SCN_OK && log->last != SCN_ABSENT) {
+                error = skip_to_last(job, journal, log, &next, to);
+        }
         if (error != SCN_OK) {
                 scn_answers_fail(answers, error);
                 return;

@@ -49,7 +49,8 @@ const struct scn_ctl_command scn_ctl_commands[] = {
                 scn_ctl_run_restore},
         {"fork", "DOC NEW", "a new document with what is in this one", 2, 2, BIT(at), scn_ctl_run_fork},
         {"log", "DOC", "transactions", 1, 1,
-                BIT(node) | BIT(author) | BIT(from) | BIT(to) | BIT(limit) | BIT(group) | BIT(since) | BIT(until),
+                BIT(node) | BIT(author) | BIT(from) | BIT(to) | BIT(limit) | BIT(last) | BIT(group) | BIT(since) |
+                        BIT(until),
                 scn_ctl_run_log},
         {"blame", "DOC NODE", "who set each field of a node, and when", 2, 2, 0, scn_ctl_run_blame},
         {"diff", "DOC REV1 REV2", "what is otherwise at the second revision, time or tag", 3, 3,

@@ -50,6 +50,7 @@ enum scn_ctl_exit {
         X(from, "REV", "first revision")                                                                               \
         X(to, "REV", "last revision")                                                                                  \
         X(limit, "N", "so many at the most: the oldest")                                                               \
+        X(last, "N", "only the last so many")                                                                          \
         X(speed, "X|max", "times as fast as it happened; max: without waiting")                                        \
         X(relative_to, "NODE", "in this node's frame, not the world's")                                                \
         X(step, "STEP", "the step that began with this revision")                                                      \

@@ -247,9 +247,23 @@ static void print_line(struct scn_slice map)
         scn_ctl_print("\n");
 }
 
+/* A log of any length is asked for page by page: one answer has a limit (log_max, PROTOCOL §11). */
+#define LOG_PAGE 1000u
+#define LOG_LAST_MAX 10000u
+
+struct log {
+        struct scn_ctl *ctl;
+        struct scn_request request;
+        uint64_t left;  /* that are still wanted */
+        uint64_t count; /* of the page, so far */
+};
+
+static enum scn_error ask_log(struct log *log);
+
 static void on_log(struct scn_client *client, const struct scn_answer *answer, void *data)
 {
-        struct scn_ctl *ctl = data;
+        struct log *log = data;
+        struct scn_ctl *ctl = log->ctl;
         struct scn_unpacker unpacker = scn_unpacker_from(answer->body);
         const uint32_t count = answer->failure != NULL ? 0 : scn_unpack_array(&unpacker);
         for (uint32_t i = 0; i < count && unpacker.error == SCN_OK; i++) {
@@ -261,31 +275,71 @@ static void on_log(struct scn_client *client, const struct scn_answer *answer, v
                 } else if (unpacker.error == SCN_OK) {
                         print_line(map);
                 }
+                log->request.from = unpacker.error == SCN_OK ? read_transaction(map).rev + 1 : log->request.from;
+                log->count++;
         }
-        scn_ctl_on_done(client, answer, data);
+        const bool has_next = log->count == log->request.limit && log->count < log->left;
+        if (answer->failure != NULL || answer->has_more || !has_next) {
+                scn_ctl_on_done(client, answer, ctl);
+                return;
+        }
+        log->left -= log->count;
+        const enum scn_error error = ask_log(log);
+        if (error != SCN_OK) {
+                (void)scn_ctl_refuse(ctl, error);
+        }
+}
+
+static enum scn_error ask_log(struct log *log)
+{
+        log->count = 0;
+        log->request.limit = log->left < LOG_PAGE ? log->left : LOG_PAGE;
+        return scn_client_log(log->ctl->client, &log->request, on_log, log);
+}
+
+/* Of --limit and --last, how many. */
+static bool read_count(struct scn_ctl *ctl, const char *what, const char *text, uint64_t max, uint64_t *count_out)
+{
+        if (text == NULL) {
+                return true;
+        }
+        if (!scn_ctl_read_number(ctl, what, text, max, count_out)) {
+                return false;
+        }
+        if (*count_out == 0) {
+                (void)scn_ctl_misuse(ctl, "%s: of 0 there is nothing to tell", what);
+        }
+        return *count_out > 0;
 }
 
 int scn_ctl_run_log(struct scn_ctl *ctl, const struct scn_ctl_arguments *arguments)
 {
-        struct scn_request request = SCN_REQUEST_INIT;
+        struct log log = {.ctl = ctl, .request = SCN_REQUEST_INIT, .left = UINT64_MAX};
+        struct scn_request *request = &log.request;
         const char *node = arguments->options[SCN_CTL_OPTION_node];
         const char *from = arguments->options[SCN_CTL_OPTION_from];
         const char *to = arguments->options[SCN_CTL_OPTION_to];
         const char *limit = arguments->options[SCN_CTL_OPTION_limit];
+        const char *last = arguments->options[SCN_CTL_OPTION_last];
         const char *group = arguments->options[SCN_CTL_OPTION_group];
-        if ((node != NULL && !scn_ctl_read_node(ctl, "--node", node, &request.node)) ||
-                (from != NULL && !scn_ctl_read_number(ctl, "--from", from, SCN_REVISION_MAX, &request.from)) ||
-                (to != NULL && !scn_ctl_read_number(ctl, "--to", to, SCN_REVISION_MAX, &request.to)) ||
-                (limit != NULL && !scn_ctl_read_number(ctl, "--limit", limit, SCN_REVISION_MAX, &request.limit)) ||
-                (group != NULL && !scn_ctl_read_number(ctl, "--group", group, SCN_REVISION_MAX, &request.group))) {
+        if (limit != NULL && last != NULL) {
+                return scn_ctl_misuse(ctl, "--limit means the oldest and --last the newest: give one of them");
+        }
+        if ((node != NULL && !scn_ctl_read_node(ctl, "--node", node, &request->node)) ||
+                (from != NULL && !scn_ctl_read_number(ctl, "--from", from, SCN_REVISION_MAX, &request->from)) ||
+                (to != NULL && !scn_ctl_read_number(ctl, "--to", to, SCN_REVISION_MAX, &request->to)) ||
+                !read_count(ctl, "--limit", limit, SCN_REVISION_MAX, &log.left) ||
+                !read_count(ctl, "--last", last, LOG_LAST_MAX, &request->last) ||
+                (group != NULL && !scn_ctl_read_number(ctl, "--group", group, SCN_REVISION_MAX, &request->group))) {
                 return SCN_CTL_USAGE;
         }
-        request.author = arguments->options[SCN_CTL_OPTION_author];
-        request.since = arguments->options[SCN_CTL_OPTION_since];
-        request.until = arguments->options[SCN_CTL_OPTION_until];
+        log.left = last != NULL ? request->last : log.left;
+        request->author = arguments->options[SCN_CTL_OPTION_author];
+        request->since = arguments->options[SCN_CTL_OPTION_since];
+        request->until = arguments->options[SCN_CTL_OPTION_until];
         if (!scn_ctl_open(ctl, arguments->values[0])) {
                 return ctl->code;
         }
-        const enum scn_error error = scn_client_log(ctl->client, &request, on_log, ctl);
+        const enum scn_error error = ask_log(&log);
         return error == SCN_OK ? scn_ctl_wait(ctl) : scn_ctl_refuse(ctl, error);
 }

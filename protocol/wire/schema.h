@@ -94,7 +94,8 @@
         F(m, UINT, limit, O, "transactions at the most")                                                               \
         F(m, UINT, group, O, "only of this group")                                                                     \
         F(m, AT, since, O, "revision, time or tag to begin after")                                                     \
-        F(m, AT, until, O, "revision, time or tag to end with")
+        F(m, AT, until, O, "revision, time or tag to end with")                                                        \
+        F(m, UINT, last, O, "of all these only the last so many")
 
 #define SCN_FIELDS_OF_replay(F, m)                                                                                     \
         F(m, UINT, request, M, "comes back in the answers")                                                            \

@@ -523,6 +523,7 @@ struct scn_request {
         uint64_t group;    /* log: only this group's; 0: not said */
         const char *since; /* log: what happened after this revision, time or tag */
         const char *until; /* log: up to and with this one */
+        uint64_t last;     /* log: only the last so many of all these; 0: not said */
 };
 
 #define SCN_REQUEST_INIT                                                                                               \

@@ -3,6 +3,7 @@
 
 /* The commands about history, against the daemon. */
 
+#include "tests/lib/caller.h"
 #include "tests/lib/serve.h"
 #include "tests/lib/test.h"
 
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char output[65536]; /* of the last command */
+static char output[1 << 20]; /* of the last command */
 
 #define RUN(serve, ...) run_and_keep(serve_scenectl(serve, &got, "--as", "ann", __VA_ARGS__, NULL))
 
@@ -143,6 +144,48 @@ SCN_TEST_WITH(scenectl_history, logs_and_replays_between_tags_and_of_one_author,
         cr_assert_eq(RUN(&serve, "replay", "isle", "--to", "made", "--speed", "max"), 0);
         expect_part("{\"from\":1,\"to\":2,\"time\":");
         cr_assert_null(strstr(output, "\"to\":3"));
+        serve_finish(&serve);
+}
+
+static uint32_t count_lines(void)
+{
+        uint32_t count = 0;
+        for (const char *at = output; *at != '\0'; at++) {
+                count += *at == '\n';
+        }
+        return count;
+}
+
+SCN_TEST_WITH(scenectl_history, logs_all_of_a_long_history_or_the_oldest_or_newest_of_it, .timeout = 60)
+{
+        struct serve serve;
+        struct caller caller;
+        serve_begin(&serve);
+        caller_begin(&caller, serve_connect(&serve, SERVE_UNIX), 1, "ann");
+        (void)caller_open(&caller, "isle");
+        caller_drag(&caller, 5, 500);
+        caller_end(&caller);
+        cr_assert_eq(RUN(&serve, "log", "isle"), 0);
+        cr_expect_eq(count_lines(), 2500);
+        expect_part("\n{\"rev\":2500,");
+        cr_assert_eq(RUN(&serve, "log", "isle", "--group", "5"), 0);
+        cr_expect_eq(count_lines(), 500);
+        cr_assert_eq(RUN(&serve, "log", "isle", "--limit", "1000"), 0);
+        cr_expect_eq(count_lines(), 1000);
+        cr_assert_eq(RUN(&serve, "log", "isle", "--from", "3", "--limit", "2001"), 0);
+        cr_expect_eq(count_lines(), 2001);
+        expect_part("\n{\"rev\":2003,");
+        cr_assert_eq(RUN(&serve, "log", "isle", "--last", "1100"), 0);
+        cr_expect_eq(count_lines(), 1100);
+        cr_expect_eq(strncmp(output, "{\"rev\":1401,", 12), 0);
+        expect_part("\n{\"rev\":2500,");
+        cr_assert_eq(RUN(&serve, "log", "isle", "--last", "10000"), 0);
+        cr_expect_eq(count_lines(), 2500);
+        cr_assert_eq(RUN(&serve, "log", "isle", "--last", "10001"), 2);
+        expect_part("--last: '10001' is no whole number from 0 to 10000");
+        cr_assert_eq(RUN(&serve, "log", "isle", "--limit", "0"), 2);
+        expect_part("--limit: of 0 there is nothing to tell");
+        cr_assert_eq(RUN(&serve, "log", "isle", "--limit", "1", "--last", "1"), 2);
         serve_finish(&serve);
 }
 

@@ -142,6 +142,7 @@ struct wish {
         uint64_t group;
         const char *since;
         const char *until;
+        uint64_t last; /* 0: all */
 };
 
 /* The revisions that the log tells, as digits: "124". */
@@ -156,6 +157,7 @@ static void read_log(struct peer *peer, struct wish wish, char revisions[16])
         message.as.log.group = wish.group;
         message.as.log.since = asking_at(since, wish.since);
         message.as.log.until = asking_at(until, wish.until);
+        message.as.log.last = wish.last == 0 ? SCN_ABSENT : wish.last;
         peer_send(peer, &message);
         message = peer_expect(peer, SCN_MESSAGE_answer);
         struct scn_unpacker unpacker = scn_unpacker_from(message.as.answer.body);
@@ -173,7 +175,7 @@ static void edit_in_group(struct peer *peer, uint64_t group, struct scn_op op)
         (void)peer_expect(peer, SCN_MESSAGE_applied);
 }
 
-SCN_TEST(log, tells_what_is_of_a_group_or_between_two_times_or_tags)
+SCN_TEST(log, tells_what_is_of_a_group_or_between_two_times_or_tags_and_the_last_of_it)
 {
         struct stage stage;
         char revisions[16];
@@ -196,6 +198,15 @@ SCN_TEST(log, tells_what_is_of_a_group_or_between_two_times_or_tags)
                 {{.group = SCN_ABSENT, .until = "0"}, ""},
                 {{.group = SCN_ABSENT, .since = "2099-01-31T12:00:00Z"}, ""},
                 {{.group = SCN_ABSENT, .since = "1999-01-31T12:00:00Z"}, "1234"},
+                {{.group = SCN_ABSENT, .last = 1}, "4"},
+                {{.group = SCN_ABSENT, .last = 4}, "1234"},
+                {{.group = SCN_ABSENT, .last = 5}, "1234"},
+                {{.group = 5, .last = 1}, "4"},
+                {{.group = 5, .until = "3", .last = 1}, "2"},
+                {{.group = SCN_ABSENT, .since = "1", .until = "3", .last = 9}, "23"},
+                {{.group = SCN_ABSENT, .since = "1", .until = "3", .last = 1}, "3"},
+                {{.group = SCN_ABSENT, .until = "0", .last = 1}, ""},
+                {{.group = SCN_ABSENT, .since = "2099-01-31T12:00:00Z", .last = 1}, ""},
         };
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
                 read_log(&stage.bob, cases[i].wish, revisions);

@@ -625,17 +625,20 @@ SCN_TEST(undo, takes_back_as_many_steps_as_the_bytes_of_an_edits_records_allow_o
 
 struct told {
         uint64_t transactions;
+        uint64_t first; /* revision, of the first and the last one */
+        uint64_t last;
         uint64_t ops; /* of the last one */
         uint64_t changes;
 };
 
-static struct told read_log(struct peer *peer, uint64_t limit)
+static struct told read_log(struct peer *peer, uint64_t limit, uint64_t last)
 {
         struct told told = {0};
         struct scn_message message;
         scn_message_init(&message, SCN_MESSAGE_log);
         message.as.log.request = 7;
         message.as.log.limit = limit;
+        message.as.log.last = last;
         peer_send(peer, &message);
         do {
                 message = peer_expect(peer, SCN_MESSAGE_answer);
@@ -643,7 +646,8 @@ static struct told read_log(struct peer *peer, uint64_t limit)
                 for (uint32_t left = scn_unpack_array(&rows); left > 0; left--) {
                         const struct scn_slice row = scn_unpack_raw(&rows);
                         struct scn_unpacker members = scn_unpacker_from(row);
-                        told.transactions++;
+                        told.last = asking_member(row, "rev");
+                        told.first = told.transactions++ == 0 ? told.last : told.first;
                         told.changes = asking_member(row, "changes");
                         for (uint32_t i = scn_unpack_map(&members); i > 0; i--) {
                                 const struct scn_slice key = scn_unpack_text(&members, 16);
@@ -691,9 +695,20 @@ SCN_TEST_WITH(log, tells_so_many_transactions_at_the_most, .timeout = 120)
         start(&hub, &ann);
         send_renames(&ann, SCN_SERVER_log_max + 1);
         expect_applied(&ann, SCN_SERVER_log_max + 1);
-        cr_assert_eq(read_log(&ann, SCN_ABSENT).transactions, SCN_SERVER_log_max);
-        cr_assert_eq(read_log(&ann, SCN_SERVER_log_max + 1).transactions, SCN_SERVER_log_max);
-        cr_assert_eq(read_log(&ann, SCN_SERVER_log_max - 1).transactions, SCN_SERVER_log_max - 1);
+        cr_assert_eq(read_log(&ann, SCN_ABSENT, SCN_ABSENT).transactions, SCN_SERVER_log_max);
+        cr_assert_eq(read_log(&ann, SCN_SERVER_log_max + 1, SCN_ABSENT).transactions, SCN_SERVER_log_max);
+        cr_assert_eq(read_log(&ann, SCN_SERVER_log_max - 1, SCN_ABSENT).transactions, SCN_SERVER_log_max - 1);
+        /* The last ones: of one window in which they are looked for, of two, and more than there may be. */
+        static const uint64_t lasts[] = {255, 256, 257, SCN_SERVER_log_max, SCN_SERVER_log_max + 1};
+        for (size_t i = 0; i < sizeof lasts / sizeof lasts[0]; i++) {
+                const struct told told = read_log(&ann, SCN_ABSENT, lasts[i]);
+                const uint64_t count = lasts[i] < SCN_SERVER_log_max ? lasts[i] : SCN_SERVER_log_max;
+                cr_expect_eq(told.transactions, count);
+                cr_expect_eq(told.last, SCN_SERVER_log_max + 1);
+                cr_expect_eq(told.first, SCN_SERVER_log_max + 2 - count);
+        }
+        cr_expect_eq(read_log(&ann, SCN_ABSENT, 0).transactions, 0);
+        cr_expect_eq(read_log(&ann, 10, 300).last, SCN_SERVER_log_max + 1 - 290);
         finish(&hub, &ann);
 }
 
@@ -709,7 +724,7 @@ SCN_TEST(log, names_so_many_ops_of_a_transaction_at_the_most_and_how_many_there_
         for (uint32_t more = 0; more <= 1; more++) {
                 peer_edit(&ann, ops, SCN_SERVER_log_ops_max + more);
                 expect_applied(&ann, 1);
-                const struct told told = read_log(&ann, SCN_ABSENT);
+                const struct told told = read_log(&ann, SCN_ABSENT, SCN_ABSENT);
                 cr_assert_eq(told.ops, SCN_SERVER_log_ops_max);
                 cr_assert_eq(told.changes, SCN_SERVER_log_ops_max + more);
         }
