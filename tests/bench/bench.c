@@ -3,12 +3,56 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tests/bench/bench.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Short runs are repeated this long: now and then one of them has the machine for itself. */
 #define TIME_NS 40e6
+
+void scn_bench_misuse(const char *usage)
+{
+        fprintf(stderr, "usage: %s\n", usage);
+        exit(2);
+}
+
+uint32_t scn_bench_number(const char *text, uint32_t least, const char *usage)
+{
+        char *end;
+        errno = 0;
+        const unsigned long number = strtoul(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number < least || number > UINT32_MAX)
+                scn_bench_misuse(usage);
+        return (uint32_t)number;
+}
+
+static bool is_among(const char *name, char *const *names, int names_count)
+{
+        for (int i = 0; i < names_count; i++) {
+                if (strcmp(names[i], name) == 0)
+                        return true;
+        }
+        return false;
+}
+
+void scn_bench_run_parts(
+        const struct scn_bench_part *parts, size_t parts_count, char *const *names, int names_count, const char *usage)
+{
+        for (int i = 0; i < names_count; i++) {
+                size_t part = 0;
+                while (part < parts_count && strcmp(parts[part].name, names[i]) != 0)
+                        part++;
+                if (part == parts_count)
+                        scn_bench_misuse(usage);
+        }
+        for (size_t i = 0; i < parts_count; i++) {
+                if (names_count == 0 || is_among(parts[i].name, names, names_count))
+                        parts[i].run();
+        }
+}
 
 double scn_bench_now_ns(void)
 {

@@ -8,6 +8,22 @@
 
 #include <scn/types.h>
 
+#include <stddef.h>
+
+struct scn_bench_part {
+        const char *name;
+        void (*run)(void);
+};
+
+/* Says how the program is used, and ends it with 2. */
+_Noreturn void scn_bench_misuse(const char *usage);
+/* A whole number from the command line, not below `least`; else the same. */
+uint32_t scn_bench_number(const char *text, uint32_t least, const char *usage);
+/* The parts of these names, in the order of the parts; all if none is named. One that there is not: the same, before
+ * anything runs. */
+void scn_bench_run_parts(
+        const struct scn_bench_part *parts, size_t parts_count, char *const *names, int names_count, const char *usage);
+
 /* CPU time of this thread, in nanoseconds: what a busy neighbour does not stretch. */
 double scn_bench_now_ns(void);
 

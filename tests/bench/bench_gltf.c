@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#define USAGE "bench_gltf [NODES]"
 #define NODES_COUNT 1000000u
 #define CHILDREN_COUNT 8u
 #define NAME_BYTES 16
@@ -93,7 +94,9 @@ static void measure(const struct scn_document *document, const char *path, struc
 int main(int argc, char **argv)
 {
         struct scn_random random = scn_random_from_seed(1);
-        const uint32_t nodes_count = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : NODES_COUNT;
+        const uint32_t nodes_count = argc > 1 ? scn_bench_number(argv[1], 1, USAGE) : NODES_COUNT;
+        if (argc > 2)
+                scn_bench_misuse(USAGE);
         struct scn_document *document = make_document(nodes_count, &random);
 
         measure(document, "/tmp/scn_bench.gltf", &random);

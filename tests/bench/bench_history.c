@@ -25,12 +25,13 @@
  * checkpoints and without, going back in it, replaying it, what making a checkpoint does to those who edit, and what
  * folding does to the file and to them.
  *
- * usage: bench_history [DIRECTORY [NODES]]     (default: the working directory, which should be on a disk; 1000000;
- *                                               0: folding alone)
+ * DIRECTORY is else the working directory, and should be on a disk; NODES are else 1000000, and with 0 there is folding
+ * alone.
  *
  * Times are wall time of one call in a warm system. A transaction moves one of a thousand nodes. Checkpoints are
  * made where the daemon would make them: when the journal behind the last exceeds a quarter of it and 512 KiB. */
 
+#define USAGE "bench_history [DIRECTORY [NODES]]"
 #define BATCH 1000u
 #define OPEN_RUNS 5
 #define PROBES 2000
@@ -609,10 +610,13 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 int main(int argc, char **argv)
 {
-        const uint32_t nodes = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1000000;
+        const uint32_t nodes = argc > 2 ? scn_bench_number(argv[2], 0, USAGE) : 1000000;
         char directory[256];
         struct scn_storage *storage;
 
+        if (argc > 3 || (argc > 1 && argv[1][0] == '-')) {
+                scn_bench_misuse(USAGE);
+        }
         (void)snprintf(directory, sizeof directory, "%s/bench-history-XXXXXX", argc > 1 ? argv[1] : ".");
         need(mkdtemp(directory) != NULL, "mkdtemp");
         if (nodes > 0) {

@@ -11,7 +11,7 @@
  * it is measured in the same run and printed without a budget: the relay's system calls for the same bytes, and
  * SQLite's commits of the same bytes.
  *
- * usage: bench_sync [SECONDS [PART]] (of each load, 3; joins, fan-out, saturation, delay, questions, idle or slow) */
+ * SECONDS are of each load, else 3. */
 
 #include "protocol/base/bytes.h"
 #include "protocol/wire/ops.h"
@@ -679,10 +679,8 @@ static void bench_slow_clients(void)
 
 int main(int count, char **arguments)
 {
-        static const struct {
-                const char *name;
-                void (*run)(void);
-        } parts[] = {
+        static const char usage[] = "bench_sync [SECONDS [joins|fan-out|saturation|delay|questions|idle|slow ...]]";
+        static const struct scn_bench_part parts[] = {
                 {"joins", bench_joins},
                 {"fan-out", bench_fan_out},
                 {"saturation", bench_saturation},
@@ -691,13 +689,9 @@ int main(int count, char **arguments)
                 {"idle", bench_idle},
                 {"slow", bench_slow_clients},
         };
-        seconds = count > 1 ? strtod(arguments[1], NULL) : seconds;
+        seconds = count > 1 ? scn_bench_number(arguments[1], 1, usage) : seconds;
         sync_pin(SYNC_LOAD_CORE);
         sync_take_descriptors();
-        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-                if (count < 3 || strcmp(arguments[2], parts[i].name) == 0) {
-                        parts[i].run();
-                }
-        }
+        scn_bench_run_parts(parts, sizeof parts / sizeof parts[0], arguments + 2, count > 2 ? count - 2 : 0, usage);
         return 0;
 }
