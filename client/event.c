@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys are copied: what they are borrowed from goes before the event is told. */
+/* Keys and names are copied: what they are borrowed from goes before the event is told. */
 #define BLOCK_BYTES 2048u
 
 struct scn_event_block {
@@ -28,7 +28,7 @@ struct scn_noted {
 
 /* A node that a delta names as removed or left, or one beneath that; it follows the one that is named. */
 struct scn_gone {
-        struct scn_uid uid;
+        struct scn_view_gone node;
         bool is_named;
         bool has_left;
 };
@@ -54,14 +54,19 @@ void scn_told_finish(struct scn_told *told)
         *told = (struct scn_told){.event = {.kind = told->event.kind}};
 }
 
-static const uint8_t *keep(struct scn_told *told, struct scn_slice bytes)
+/* A copy that lives as long as the event; no data if there is no memory, or there was none. */
+static struct scn_slice keep(struct scn_told *told, struct scn_slice bytes)
 {
         struct scn_event_block *block = told->blocks;
+        if (bytes.data == NULL) {
+                return bytes;
+        }
         if (block == NULL || block->capacity - block->used < bytes.size) {
                 const size_t capacity = bytes.size > BLOCK_BYTES ? bytes.size : BLOCK_BYTES;
                 block = scn_alloc(sizeof *block + capacity);
                 if (block == NULL) {
-                        return NULL;
+                        told->is_poor = true;
+                        return (struct scn_slice){NULL, 0};
                 }
                 *block = (struct scn_event_block){told->blocks, 0, capacity};
                 told->blocks = block;
@@ -71,19 +76,19 @@ static const uint8_t *keep(struct scn_told *told, struct scn_slice bytes)
                 memcpy(kept, bytes.data, bytes.size);
         }
         block->used += bytes.size;
-        return kept;
+        return (struct scn_slice){kept, bytes.size};
 }
 
 static void add_key(struct scn_told *told, struct scn_slice key)
 {
-        const uint8_t *kept = keep(told, key);
-        if (kept == NULL ||
+        const struct scn_slice kept = keep(told, key);
+        if (kept.data == NULL ||
                 !scn_grow((void **)&told->keys, &told->keys_capacity, sizeof *told->keys, told->event.keys_count + 1,
                         UINT32_MAX)) {
                 told->is_poor = true;
                 return;
         }
-        told->keys[told->event.keys_count++] = (struct scn_slice){kept, key.size};
+        told->keys[told->event.keys_count++] = kept;
 }
 
 static struct scn_view_change *add_change(struct scn_told *told, struct scn_uid uid, uint32_t fields)
@@ -99,25 +104,30 @@ static struct scn_view_change *add_change(struct scn_told *told, struct scn_uid 
         return change;
 }
 
-static void add_uid(struct scn_told *told, struct scn_uid **uids, size_t *count, size_t *capacity, struct scn_uid uid)
+static void add_to(struct scn_told *told, struct scn_view_gone **list, size_t *count, size_t *capacity,
+        const struct scn_view_gone *gone)
 {
-        if (!scn_grow((void **)uids, capacity, sizeof **uids, *count + 1, SIZE_MAX)) {
+        told->event.mask |= SCN_MASK_STRUCTURE;
+        if (!scn_grow((void **)list, capacity, sizeof **list, *count + 1, SIZE_MAX)) {
                 told->is_poor = true;
                 return;
         }
-        (*uids)[(*count)++] = uid;
+        (*list)[(*count)++] = *gone;
 }
 
-static void add_removed(struct scn_told *told, struct scn_uid uid)
+static void add_removed(struct scn_told *told, const struct scn_view_gone *gone)
 {
-        told->event.mask |= SCN_MASK_STRUCTURE;
-        add_uid(told, &told->removed, &told->event.removed_count, &told->removed_capacity, uid);
+        add_to(told, &told->removed, &told->event.removed_count, &told->removed_capacity, gone);
 }
 
-static void add_left(struct scn_told *told, struct scn_uid uid)
+static void add_left(struct scn_told *told, const struct scn_view_gone *gone)
 {
-        told->event.mask |= SCN_MASK_STRUCTURE;
-        add_uid(told, &told->left, &told->event.left_count, &told->left_capacity, uid);
+        add_to(told, &told->left, &told->event.left_count, &told->left_capacity, gone);
+}
+
+static struct scn_view_gone gone_of(struct scn_told *told, const struct scn_node_view *node)
+{
+        return (struct scn_view_gone){node->uid, keep(told, node->name)};
 }
 
 static uint32_t mask_of_fields(uint32_t fields)
@@ -141,8 +151,8 @@ static void add_gone(struct scn_told *told, const struct scn_document *document,
                         told->is_poor = true;
                         return;
                 }
-                told->gone[told->gone_count++] =
-                        (struct scn_gone){scn_document_node(document, id).uid, id == top, has_left};
+                const struct scn_node_view node = scn_document_node(document, id);
+                told->gone[told->gone_count++] = (struct scn_gone){gone_of(told, &node), id == top, has_left};
         }
 }
 
@@ -163,15 +173,15 @@ static void name_gone(struct scn_told *told, const struct scn_document *document
         bool is_back = false;
         for (size_t i = 0; i < told->gone_count; i++) {
                 const struct scn_gone *gone = &told->gone[i];
-                const bool is_there = scn_document_find_uid(document, gone->uid) != 0;
+                const bool is_there = scn_document_find_uid(document, gone->node.uid) != 0;
                 is_back = gone->is_named ? is_there : is_back;
                 if (is_there || (!gone->is_named && !is_back && told->noted_count == 0)) {
                         continue;
                 }
                 if (gone->has_left) {
-                        add_left(told, gone->uid);
+                        add_left(told, &gone->node);
                 } else {
-                        add_removed(told, gone->uid);
+                        add_removed(told, &gone->node);
                 }
         }
 }
@@ -294,10 +304,11 @@ static void add_removal(struct scn_told *told, const struct scn_document *docume
 {
         uint32_t cursor = 0;
         for (uint32_t i = 0; i < record->as.remove.nodes_count; i++) {
-                const struct scn_uid uid = scn_document_removed_node(document, &record->as.remove, &cursor).uid;
-                const struct scn_noted *noted = find_note(told, uid);
+                const struct scn_node_view node = scn_document_removed_node(document, &record->as.remove, &cursor);
+                const struct scn_noted *noted = find_note(told, node.uid);
                 if (noted == NULL || noted->was_there) {
-                        add_removed(told, uid);
+                        const struct scn_view_gone gone = gone_of(told, &node);
+                        add_removed(told, &gone);
                 }
         }
 }
@@ -338,7 +349,7 @@ static void compare_notes(struct scn_told *told, const struct scn_document *docu
                 const struct scn_noted *noted = &told->noted[i];
                 const scn_node_id id = scn_document_find_uid(document, noted->uid);
                 if (noted->was_there && id == 0) {
-                        add_removed(told, noted->uid);
+                        add_removed(told, &(struct scn_view_gone){.uid = noted->uid});
                 } else if (id != 0 && (!noted->was_there || noted->may_live_anew)) {
                         add_whole(told, document, id, !noted->was_there);
                 }
@@ -349,7 +360,7 @@ static void keep_living(struct scn_told *told, const struct scn_document *docume
 {
         size_t kept = 0;
         for (size_t i = 0; i < told->event.removed_count; i++) {
-                if (scn_document_find_uid(document, told->removed[i]) == 0) {
+                if (scn_document_find_uid(document, told->removed[i].uid) == 0) {
                         told->removed[kept++] = told->removed[i];
                 }
         }

@@ -22,7 +22,7 @@ struct scn_told {
         size_t changes_capacity;
         struct scn_slice *keys;
         size_t keys_capacity;
-        struct scn_uid *removed;
+        struct scn_view_gone *removed;
         size_t removed_capacity;
         struct scn_noted *noted; /* nodes that what was undone had added or removed, sorted by uid */
         size_t noted_count;
@@ -30,9 +30,9 @@ struct scn_told {
         struct scn_gone *gone; /* what a delta names as removed or left, each with all beneath */
         size_t gone_count;
         size_t gone_capacity;
-        struct scn_uid *left;
+        struct scn_view_gone *left;
         size_t left_capacity;
-        struct scn_event_block *blocks; /* where the keys' bytes are */
+        struct scn_event_block *blocks; /* where the bytes of keys and names are */
         struct scn_failure failure;     /* event.failure points here, or is NULL */
         bool is_poor;                   /* memory was out */
         struct scn_told *next;          /* in the view's queue */

@@ -46,8 +46,9 @@ static void on_change(struct scn_view *view, const struct scn_view_event *event,
         }
         for (size_t i = 0; i < event->removed_count; i++) {
                 char uid[SCN_UID_TEXT_LENGTH + 1];
-                scn_uid_to_text(event->removed[i], uid);
-                printf("- %s\n", uid);
+                const struct scn_slice name = event->removed[i].name;
+                scn_uid_to_text(event->removed[i].uid, uid);
+                printf("- %s %.*s\n", uid, (int)name.size, name.data != NULL ? (const char *)name.data : "");
         }
         fflush(stdout);
 }

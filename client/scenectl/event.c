@@ -107,13 +107,13 @@ static void put_change(struct scn_ctl *ctl, const struct scn_view *view, const s
         scn_ctl_close_bracket(ctl, "}");
 }
 
-static void put_uids(struct scn_ctl *ctl, const char *key, const struct scn_uid *uids, size_t count)
+static void put_uids(struct scn_ctl *ctl, const char *key, const struct scn_view_gone *gone, size_t count)
 {
         scn_ctl_key(ctl, key);
         scn_ctl_open_bracket(ctl, "[");
         for (size_t i = 0; i < count; i++) {
                 scn_ctl_next(ctl);
-                scn_ctl_put_uid(ctl, uids[i]);
+                scn_ctl_put_uid(ctl, gone[i].uid);
         }
         scn_ctl_close_bracket(ctl, "]");
 }
@@ -196,11 +196,11 @@ static void put_line(struct scn_ctl *ctl, const struct scn_view *view, const str
         scn_json_put(&ctl->json, "\n");
 }
 
-static void put_gone(struct scn_ctl *ctl, const char *mark, const struct scn_uid *uids, size_t count)
+static void put_gone(struct scn_ctl *ctl, const char *mark, const struct scn_view_gone *gone, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
                 scn_json_put(&ctl->json, mark);
-                put_label(ctl, uids[i], (struct scn_slice){NULL, 0});
+                put_label(ctl, gone[i].uid, gone[i].name);
                 scn_json_put(&ctl->json, "\n");
         }
 }

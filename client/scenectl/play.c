@@ -171,10 +171,10 @@ static enum scn_error draft_event(
                 error = draft_change(draft, view, event, &event->changes[i]);
         }
         for (size_t i = 0; i < event->removed_count && error == SCN_OK; i++) {
-                error = scn_draft_remove(draft, SCN_BY_UID(event->removed[i]));
+                error = scn_draft_remove(draft, SCN_BY_UID(event->removed[i].uid));
         }
         for (size_t i = 0; i < event->left_count && error == SCN_OK; i++) {
-                error = scn_draft_remove(draft, SCN_BY_UID(event->left[i]));
+                error = scn_draft_remove(draft, SCN_BY_UID(event->left[i].uid));
         }
         return error;
 }

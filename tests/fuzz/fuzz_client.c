@@ -133,10 +133,10 @@ static void on_change(struct scn_view *view, const struct scn_view_event *event,
                 }
         }
         for (size_t i = 0; i < event->removed_count; i++) {
-                world->seen += event->removed[i].bytes[0];
+                world->seen += event->removed[i].uid.bytes[0] + event->removed[i].name.size;
         }
         for (size_t i = 0; i < event->left_count; i++) {
-                world->seen += event->left[i].bytes[0];
+                world->seen += event->left[i].uid.bytes[0] + event->left[i].name.size;
         }
         read_bytes(world, event->author);
         read_bytes(world, event->cause);

@@ -90,7 +90,7 @@ class Lock(ctypes.Structure):
 class Request(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("node", Target), ("at", c_char_p), ("has_depth", c_bool), ("depth", c_uint32),
                 ("durable", c_bool), ("author", c_char_p), ("from_", c_uint64), ("to", c_uint64), ("limit", c_uint64),
-                ("group", c_uint64), ("since", c_char_p), ("until", c_char_p)]
+                ("group", c_uint64), ("since", c_char_p), ("until", c_char_p), ("last", c_uint64)]
 
 
 class Answer(ctypes.Structure):

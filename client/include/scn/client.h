@@ -286,6 +286,12 @@ struct scn_view_change {
         uint32_t keys_count;
 };
 
+/* A node that is not in the view any more. */
+struct scn_view_gone {
+        struct scn_uid uid;
+        struct scn_slice name; /* what it was called; no data: it had no name, or the view did not know it */
+};
+
 struct scn_view_event {
         enum scn_view_event_kind kind;
         uint32_t mask;     /* channels */
@@ -298,9 +304,9 @@ struct scn_view_event {
         size_t changes_count;
         const struct scn_slice *keys;
         size_t keys_count;
-        const struct scn_uid *removed; /* with all that was beneath, of which some may be named too: they are gone */
+        const struct scn_view_gone *removed; /* with all that was beneath, of which some may be listed too */
         size_t removed_count;
-        const struct scn_uid *left; /* with all that was beneath: they live outside the view */
+        const struct scn_view_gone *left; /* with all that was beneath: they live outside the view */
         size_t left_count;
         /* Replay: of the transaction; 0 and empty elsewhere. */
         uint64_t time_us; /* since 1970, UTC */

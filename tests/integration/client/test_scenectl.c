@@ -318,7 +318,9 @@ SCN_TEST_WITH(scenectl, edits_and_says_what_came_of_it, .timeout = 60)
                 "{\"error\":\"cycle\",\"op\":0,\"node\":\"" BOAT
                 "\",\"message\":\"a node cannot be moved under itself or a descendant\",\"detail\":{\"other\":\"" BOAT
                 "\"}}\n");
+        expect(stage_run(&stage, 0, "diff", "isle", "2", "7", "--node", BOAT, NULL), "revision 7\n  > " LAMP " Lamp\n");
         expect(stage_run(&stage, 0, "rm", "isle", "/Boat", NULL), "revision 8\n");
+        expect(stage_run(&stage, 0, "diff", "isle", "7", "8", NULL), "revision 8\n  - " BOAT " Boat\n");
         expect_part(stage_run(&stage, 1, "rm", "isle", BOAT, NULL), "gone");
         stage_tear_down(&stage);
 }

@@ -120,6 +120,7 @@ SCN_TEST(view, brings_a_removed_subtree_back_when_that_was_refused)
         (void)submit(draft);
         dispatch(&bench);
         cr_assert_eq(bench.heard.removed_count, 2, "a, with c");
+        cr_expect_str_eq(bench.heard.removed_name, "a");
         cr_assert_eq(scn_view_nodes_count(bench.view), 2);
         (void)mock_expect(&bench.mock, SCN_MESSAGE_edit);
         mock_refuse_edit(&bench.mock, "conflict");
@@ -175,9 +176,11 @@ SCN_TEST(view, names_what_went_with_a_node_that_is_there_again)
         cr_assert(bench.heard.changes[0].is_new);
         cr_assert_eq(bench.heard.removed_count, 1, "c; a is there");
         cr_assert(scn_uid_equal(bench.heard.removed, scene_uid(4)));
+        cr_expect_str_eq(bench.heard.removed_name, "c");
         (void)mock_do(&bench.mock, scene_remove(id_of(&bench, 2)));
         mock_publish(&bench.mock, &bench.theirs);
         cr_assert_eq(bench.heard.removed_count, 1);
+        cr_expect_str_eq(bench.heard.removed_name, "anew");
         mock_finish(&bench.mock);
 }
 

@@ -152,7 +152,7 @@ static void follow(struct scn_view *view, const struct scn_view_event *event, vo
         for (size_t i = 0; i < event->removed_count; i++) {
                 bool goes[10];
                 for (uint32_t n = 1; n < 10; n++) {
-                        goes[n] = is_beneath(follower, n, number_of(event->removed[i]));
+                        goes[n] = is_beneath(follower, n, number_of(event->removed[i].uid));
                 }
                 for (uint32_t n = 1; n < 10; n++) {
                         follower->copies[n].is_there = follower->copies[n].is_there && !goes[n];

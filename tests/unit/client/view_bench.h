@@ -12,6 +12,7 @@
 #include "client/client.h"
 #include "protocol/base/uid.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct heard {
@@ -26,6 +27,7 @@ struct heard {
         struct scn_view_change changes[16];
         size_t removed_count;
         struct scn_uid removed;
+        char removed_name[16];
         struct scn_uid removed_all[16];
         size_t left_count;
         char code[SCN_FAILURE_CODE_BYTES];
@@ -48,9 +50,12 @@ static inline void on_change(struct scn_view *view, const struct scn_view_event 
                 heard->changes[i] = event->changes[i];
         }
         heard->removed_count = event->removed_count;
-        heard->removed = event->removed_count > 0 ? event->removed[0] : (struct scn_uid){{0}};
+        heard->removed = event->removed_count > 0 ? event->removed[0].uid : (struct scn_uid){{0}};
+        const struct scn_slice name = event->removed_count > 0 ? event->removed[0].name : (struct scn_slice){NULL, 0};
+        (void)snprintf(heard->removed_name, sizeof heard->removed_name, "%.*s", (int)name.size,
+                name.data != NULL ? (const char *)name.data : "");
         for (size_t i = 0; i < event->removed_count && i < 16; i++) {
-                heard->removed_all[i] = event->removed[i];
+                heard->removed_all[i] = event->removed[i].uid;
         }
         heard->left_count = event->left_count;
         memcpy(heard->code, event->failure == NULL ? "" : event->failure->code,
