@@ -104,7 +104,7 @@ SCN_TEST(connection, takes_bytes_one_at_a_time)
         stop(&daemon);
 }
 
-/* Nothing may wait for a timer: 200 round trips are a matter of milliseconds, and would be of seconds. */
+/* Nothing may wait for a timer: 200 round trips are a matter of milliseconds, and would be of minutes with the tick. */
 SCN_TEST(connection, answers_in_the_same_turn_of_the_loop)
 {
         struct scn_daemon daemon;
@@ -115,7 +115,7 @@ SCN_TEST(connection, answers_in_the_same_turn_of_the_loop)
                 scn_daemon_send(peer, "x", 1);
                 expect_echo(peer, "x", 1);
         }
-        cr_assert_lt(scn_daemon_now_ms() - start_ms, 1000);
+        cr_assert_lt(scn_daemon_now_ms() - start_ms, 4000);
         (void)close(peer);
         stop(&daemon);
 }
@@ -146,7 +146,7 @@ SCN_TEST(connection, is_written_to_as_long_as_there_is_something)
                 uint64_t start_ms = scn_daemon_now_ms();
                 scn_daemon_send(peer, "\xffz", 2);
                 scn_daemon_receive(peer, bytes, size);
-                cr_assert_lt(scn_daemon_now_ms() - start_ms, 1000);
+                cr_assert_lt(scn_daemon_now_ms() - start_ms, 5000); /* 64 turns or more; with the tick, a minute */
                 (void)close(peer);
         }
         scn_free(bytes);
@@ -330,10 +330,10 @@ SCN_TEST(worker, runs_jobs_beside_the_loop_and_beside_one_another)
         for (int i = 0; i < 200; i++)
                 scn_daemon_send(peer, "\xffj", 2);
         expect_conversation(other);
-        cr_assert_lt(scn_daemon_now_ms() - start_ms, 150, "the loop waits for a job");
+        cr_assert_lt(scn_daemon_now_ms() - start_ms, 2000, "the loop waits for jobs");
         for (int i = 0; i < 200; i++)
                 expect_echo(peer, "job\n", 4);
-        cr_assert_lt(scn_daemon_now_ms() - start_ms, 2500, "jobs do not run side by side");
+        cr_assert_lt(scn_daemon_now_ms() - start_ms, 3900, "jobs do not run side by side");
 
         /* Slow ones do not hold up the others at once. */
         start_ms = scn_daemon_now_ms();
