@@ -65,12 +65,10 @@ static int make_temporary(struct scn_file_out *out)
                 return ENAMETOOLONG;
         memcpy(out->temporary, out->target, length);
         memcpy(out->temporary + length, NAME_TEMPLATE, sizeof NAME_TEMPLATE);
-        out->fd = mkstemp(out->temporary);
-        if (out->fd < 0)
-                return errno;
-        scn_leftover_note(out->temporary);
-        (void)fcntl(out->fd, F_SETFD, FD_CLOEXEC);
-        return 0;
+        const int error = scn_leftover_make_file(out->temporary, &out->fd);
+        if (error == 0)
+                (void)fcntl(out->fd, F_SETFD, FD_CLOEXEC);
+        return error;
 }
 
 static int begin(struct scn_file_out *out, const char *path, unsigned mode)

@@ -4,8 +4,10 @@
 
 #include "protocol/base/assert.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,14 +28,20 @@ static void on_signal(int number)
         (void)raise(number);
 }
 
-static void block(sigset_t *before)
+static sigset_t block(void)
 {
-        sigset_t set;
+        sigset_t set, before;
 
         (void)sigemptyset(&set);
         for (size_t i = 0; i < NUMBERS_COUNT; i++)
                 (void)sigaddset(&set, numbers[i]);
-        (void)sigprocmask(SIG_BLOCK, &set, before);
+        (void)sigprocmask(SIG_BLOCK, &set, &before);
+        return before;
+}
+
+static void unblock(const sigset_t *before)
+{
+        (void)sigprocmask(SIG_SETMASK, before, NULL);
 }
 
 static void catch_signal(int number)
@@ -47,23 +55,50 @@ static void catch_signal(int number)
         }
 }
 
-void scn_leftover_note(const char *path)
+/* While they are blocked. */
+static void note(const char *path)
 {
-        sigset_t before;
-
         SCN_ASSERT(paths_count < SCN_LEFTOVERS_MAX);
-        block(&before);
         paths[paths_count++] = path;
         for (size_t i = 0; i < NUMBERS_COUNT; i++)
                 catch_signal(numbers[i]);
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void scn_leftover_note(const char *path)
+{
+        const sigset_t before = block();
+
+        note(path);
+        unblock(&before);
+}
+
+int scn_leftover_make_file(char *template, int *fd_out)
+{
+        const sigset_t before = block();
+
+        *fd_out = mkstemp(template);
+        const int error = *fd_out < 0 ? errno : 0;
+        if (error == 0)
+                note(template);
+        unblock(&before);
+        return error;
+}
+
+int scn_leftover_make_folder(char *template)
+{
+        const sigset_t before = block();
+        const int error = mkdtemp(template) == NULL ? errno : 0;
+
+        if (error == 0)
+                note(template);
+        unblock(&before);
+        return error;
 }
 
 void scn_leftover_forget(const char *path)
 {
-        sigset_t before;
+        const sigset_t before = block();
 
-        block(&before);
         for (size_t i = 0; i < paths_count; i++) {
                 if (paths[i] == path) {
                         paths_count--;
@@ -71,5 +106,5 @@ void scn_leftover_forget(const char *path)
                         break;
                 }
         }
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        unblock(&before);
 }

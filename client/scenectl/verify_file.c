@@ -8,7 +8,6 @@
 #include "server/verify.h"
 #include "storage/storage.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,13 +147,13 @@ int scn_ctl_copy_file(const char *path, struct scn_failure *failure_out)
         char copy[PATH_BYTES + 16];
         struct scn_storage_fault fault = {.text = ""};
         (void)snprintf(folder, sizeof folder, "%s/scenectl-XXXXXX", temporary != NULL ? temporary : "/tmp");
-        if (mkdtemp(folder) == NULL) {
-                (void)snprintf(fault.text, sizeof fault.text, "%.100s: %s", folder, strerror(errno));
+        const int problem = scn_leftover_make_folder(folder);
+        if (problem != 0) {
+                (void)snprintf(fault.text, sizeof fault.text, "%.100s: %s", folder, strerror(problem));
                 set_failure(failure_out, SCN_E_STORAGE_FAILED, &fault);
                 return -1;
         }
         (void)snprintf(copy, sizeof copy, "%s/copy", folder);
-        scn_leftover_note(folder);
         scn_leftover_note(copy);
         enum scn_error error = copy_to(path, copy, &fault);
         const int fd = error == SCN_OK ? open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
