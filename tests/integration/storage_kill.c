@@ -235,9 +235,13 @@ static scn_revision run_round(const char *path, scn_revision last, struct scn_ra
                 run_writer(path, ends[1]);
         }
         close(ends[1]);
+        scn_revision acknowledged = last;
+        /* Every other one lives until it has written something, however slow the machine is, and a while longer. */
+        if (round_number % 2 == 1)
+                need(read(ends[0], &acknowledged, sizeof acknowledged) == sizeof acknowledged, "the writer writes");
         sleep_us(scn_random_below(random, LIFE_US_MAX));
         kill(pid, SIGKILL);
-        const scn_revision acknowledged = read_acknowledged(ends[0], last);
+        acknowledged = read_acknowledged(ends[0], acknowledged);
         close(ends[0]);
         need(waitpid(pid, &status, 0) == pid, "the writer's end");
         need(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer had no trouble before it was killed");
@@ -270,7 +274,7 @@ int main(int argc, char **argv)
         printf("storage_kill: seed %" PRIu64 ": %" PRIu32 " kills, %" PRIu32
                " of them after something was written, %" PRIu64 " revisions\n",
                 seed, rounds, written, last);
-        need(written * 3 >= rounds, "enough writers lived long enough to write");
+        need(written >= rounds / 2, "every other writer lived long enough to write");
         scn_test_remove_all(path);
         return 0;
 }
