@@ -8,6 +8,7 @@
 #include "client/scenectl/json_read.h"
 #include "protocol/base/alloc.h"
 #include "protocol/base/assert.h"
+#include "protocol/base/uid.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,8 +20,9 @@
 
 bool scn_ctl_read_uid(struct scn_ctl *ctl, const char *what, const char *text, struct scn_uid *uid_out)
 {
-        if (!scn_uid_from_text(text, uid_out)) {
-                (void)scn_ctl_misuse(ctl, "%s: '%s' is no uid: it has 36 characters, as %s", what, text, EXAMPLE_UID);
+        if (!scn_uid_from_text(text, uid_out) || scn_uid_is_none(*uid_out)) {
+                (void)scn_ctl_misuse(
+                        ctl, "%s: '%s' is no uid: it has 36 characters, as %s, not all zeros", what, text, EXAMPLE_UID);
                 return false;
         }
         return true;

@@ -6,6 +6,7 @@
 #include "client/draft.h"
 #include "client/scenectl/json_read.h"
 #include "protocol/base/alloc.h"
+#include "protocol/base/uid.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -124,14 +125,24 @@ static void read_properties(struct reading *reading, json_t *object)
 
 static void read_uid(struct reading *reading, const json_t *value)
 {
-        if (!json_is_string(value) || !scn_uid_from_text(json_string_value(value), &reading->op.uid)) {
-                fail(reading, SCN_E_BAD_OP, "uid", "must be a uid");
+        if (!json_is_string(value) || !scn_uid_from_text(json_string_value(value), &reading->op.uid) ||
+                scn_uid_is_none(reading->op.uid)) {
+                fail(reading, SCN_E_BAD_OP, "uid", "must be a uid, and not all zeros");
         }
+}
+
+/* A place is said once. */
+static void read_place(struct reading *reading, enum scn_place_kind kind)
+{
+        if (reading->op.place != SCN_PLACE_UNSAID) {
+                fail(reading, SCN_E_BAD_OP, "index, after", "both say where: give one of them");
+        }
+        reading->op.place = kind;
 }
 
 static void read_index(struct reading *reading, const json_t *value)
 {
-        reading->op.place = SCN_PLACE_INDEX;
+        read_place(reading, SCN_PLACE_INDEX);
         reading->op.index = (uint32_t)json_integer_value(value);
         if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > UINT32_MAX) {
                 fail(reading, SCN_E_BAD_OP, "index", "must be a whole number");
@@ -166,7 +177,7 @@ static void read_member(struct reading *reading, const char *member, json_t *val
         } else if (strcmp(member, "index") == 0) {
                 read_index(reading, value);
         } else if (strcmp(member, "after") == 0) {
-                op->place = SCN_PLACE_AFTER;
+                read_place(reading, SCN_PLACE_AFTER);
                 op->after = json_is_null(value) ? (struct scn_node_ref){.kind = SCN_REF_NONE}
                                                 : read_ref(reading, member, value);
         } else if (strcmp(member, "uid") == 0) {
@@ -288,9 +299,10 @@ static void read_options(struct reading *reading, json_t *line)
         const json_t *group = json_object_get(line, "group");
         const json_t *base = json_object_get(line, "base");
         const json_t *strict = json_object_get(line, "strict");
-        if ((group != NULL && (!json_is_integer(group) || json_integer_value(group) < 0)) ||
-                (base != NULL && (!json_is_integer(base) || json_integer_value(base) < 0))) {
-                fail(reading, SCN_E_BAD_OP, "group, base", "must be whole numbers");
+        const bool is_group_bad = group != NULL && (!json_is_integer(group) || json_integer_value(group) < 0);
+        if (is_group_bad || (base != NULL && (!json_is_integer(base) || json_integer_value(base) < 0))) {
+                fail(reading, SCN_E_BAD_OP, is_group_bad ? "group" : "base",
+                        "must be a whole number, and not negative");
                 return;
         }
         if (group != NULL) {

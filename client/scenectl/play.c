@@ -5,6 +5,7 @@
 #include "protocol/base/alloc.h"
 #include "protocol/base/uid.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define UNDER_WAY_MAX 256u
@@ -15,6 +16,11 @@ struct scn_play {
         struct scn_ctl *ctl;  /* of the source: prints */
         struct scn_ctl other; /* of the target: connects */
         char server[ADDRESS_BYTES];
+        /* An edit that is refused ends it, and what was sent behind that one is done all the same: so the first is
+         * waited for, and each that is accepted lets one more be under way. */
+        uint32_t under_way_max;
+        uint64_t edit; /* the last one's number, and of each the revision it came from: */
+        scn_revision revisions[UNDER_WAY_MAX + 1];
         bool has_failed;
 };
 
@@ -55,9 +61,14 @@ static void on_result(struct scn_client *client, const struct scn_result *result
 {
         struct scn_play *play = data;
         (void)client;
-        if (result->failure != NULL) {
+        if (result->failure == NULL) {
+                play->under_way_max += play->under_way_max < UNDER_WAY_MAX;
+        } else if (!play->has_failed) {
+                struct scn_failure failure = *result->failure;
+                (void)snprintf(failure.text, sizeof failure.text, "revision %llu of what is replayed: %.400s",
+                        (unsigned long long)play->revisions[result->edit % (UNDER_WAY_MAX + 1)], result->failure->text);
                 play->has_failed = true;
-                scn_ctl_fail(&play->other, result->failure);
+                scn_ctl_fail(&play->other, &failure);
         }
 }
 
@@ -179,9 +190,10 @@ static enum scn_error draft_event(
         return error;
 }
 
-static bool settle(struct scn_play *play, uint32_t under_way_max)
+/* Until no more are under way than may be, or none. */
+static bool settle(struct scn_play *play, bool is_end)
 {
-        while (!play->has_failed && scn_client_pending_count(play->other.client) > under_way_max) {
+        while (!play->has_failed && scn_client_pending_count(play->other.client) > (is_end ? 0 : play->under_way_max)) {
                 if (!scn_ctl_turn(&play->other, -1)) {
                         play->has_failed = true;
                 }
@@ -197,7 +209,8 @@ void scn_play_event(struct scn_play *play, const struct scn_view *view, const st
         struct scn_draft *draft = scn_draft_create(play->other.client, NULL);
         enum scn_error error = draft != NULL ? draft_event(draft, view, event) : SCN_E_NO_MEMORY;
         if (error == SCN_OK) {
-                error = scn_draft_submit(draft, on_result, play, NULL);
+                error = scn_draft_submit(draft, on_result, play, &play->edit);
+                play->revisions[play->edit % (UNDER_WAY_MAX + 1)] = event->to;
         } else {
                 scn_draft_destroy(draft);
         }
@@ -206,7 +219,7 @@ void scn_play_event(struct scn_play *play, const struct scn_view *view, const st
                 (void)scn_ctl_refuse(play->ctl, error);
                 return;
         }
-        if (!settle(play, UNDER_WAY_MAX)) {
+        if (!settle(play, false)) {
                 play->ctl->code = play->other.code;
                 scn_ctl_done(play->ctl);
         }
@@ -217,7 +230,7 @@ bool scn_play_close(struct scn_play *play)
         if (play == NULL) {
                 return true;
         }
-        const bool is_good = settle(play, 0);
+        const bool is_good = settle(play, true);
         if (!is_good && play->ctl->code == SCN_CTL_OK) {
                 play->ctl->code = play->other.code != SCN_CTL_OK ? play->other.code : SCN_CTL_REFUSED;
         }

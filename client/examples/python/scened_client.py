@@ -445,7 +445,9 @@ class Client:
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.connect(self.address[5:])
         else:
-            host, port = self.address.rsplit(":", 1)
+            host, _, port = self.address.rpartition(":")
+            if not host or not port.isdigit():
+                raise OSError("is no address: HOST:PORT or unix:PATH")
             self.socket = socket.create_connection((host.strip("[]"), int(port)))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # Behind the preface the stream is a sequence of msgpack objects: bins with a message each.

@@ -296,5 +296,10 @@ SCN_TEST_WITH(scenectl_words, makes_by_a_replay_a_document_of_equal_nodes_and_an
         cr_expect_eq(strncmp(stage_run(&stage, 0, "digest", "copy", "/Boat", NULL), digest, 32), 0, "%s", stage.output);
         (void)snprintf(digest, sizeof digest, "%.32s", stage_run(&stage, 0, "digest", "isle", NULL));
         cr_expect_neq(strncmp(stage_run(&stage, 0, "digest", "copy", NULL), digest, 32), 0, "%s", stage.output);
+        /* Once more its first node is there already: that ends it, and nothing comes behind it. */
+        (void)stage_run(&stage, 0, "rename-node", "isle", "/Boat", "Ship", NULL);
+        expect_part(stage_run(&stage, 1, "replay", "isle", "--speed", "max", "--into", "copy", NULL),
+                "exists: revision 1 of what is replayed: ");
+        expect_part(stage_run(&stage, 0, "log", "copy", "--last", "1", NULL), "2  ");
         stage_tear_down(&stage);
 }

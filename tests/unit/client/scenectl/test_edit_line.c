@@ -139,7 +139,12 @@ SCN_TEST(edit_line, says_which_op_and_which_member_is_wrong)
                 "value: is missing; null removes the property");
         refuse(&bench, "{\"ops\":[{\"op\":\"move\",\"node\":\"/\",\"parent\":\"/\",\"keep\":\"x\"}]}", SCN_E_BAD_OP, 0,
                 "keep");
-        refuse(&bench, "{\"ops\":[],\"group\":-1}", SCN_E_BAD_OP, UINT32_MAX, "group");
+        refuse(&bench, "{\"ops\":[{\"op\":\"add\",\"parent\":\"/\",\"index\":0,\"after\":\"/B\"}]}", SCN_E_BAD_OP, 0,
+                "index, after: both say where");
+        refuse(&bench, "{\"ops\":[{\"op\":\"add\",\"parent\":\"/\",\"uid\":\"00000000-0000-0000-0000-000000000000\"}]}",
+                SCN_E_BAD_OP, 0, "uid: must be a uid, and not all zeros");
+        refuse(&bench, "{\"ops\":[],\"group\":-1}", SCN_E_BAD_OP, UINT32_MAX, "group: must be a whole number");
+        refuse(&bench, "{\"ops\":[],\"base\":-1}", SCN_E_BAD_OP, UINT32_MAX, "base: must be a whole number");
         refuse(&bench, "{\"ops\":[],\"strict\":true}", SCN_E_BAD_OP, UINT32_MAX, "strict");
         refuse(&bench, "{\"ops\":[],\"bas\":2}", SCN_E_BAD_OP, UINT32_MAX, "bas: is not known");
         refuse(&bench, "{\"ops\":[],\"base\":2,\"strickt\":true}", SCN_E_BAD_OP, UINT32_MAX, "strickt: is not known");
